@@ -67,7 +67,7 @@ class DemanglerProcess:
 
     def _ask(self, name: bytes) -> str | None:
         """The child's response; None: there is none, and the child is dead or unusable."""
-        child = self._asked(name)
+        child = self._process_with_name(name)
         if child is None:
             return None
         assert child.stdout is not None
@@ -81,7 +81,7 @@ class DemanglerProcess:
             answer += part
         return answer[:-1].decode()
 
-    def _asked(self, name: bytes) -> "subprocess.Popen[bytes] | None":
+    def _process_with_name(self, name: bytes) -> "subprocess.Popen[bytes] | None":
         """A child that has received this name; None: two children died at once.
 
         A child that died since its last response did not fail at a name: it dies with the thread that started it

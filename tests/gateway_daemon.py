@@ -238,8 +238,9 @@ def ask(
     wanted: gateway_pb2.Plan,
     *,
     on_begin: Callable[[], object] = lambda: None,
+    on_sampling: Callable[[], object] = lambda: None,
 ) -> Answer:
-    """Call Capture and read the stream to its end."""
+    """Call Capture and read the stream to its end; `on_sampling` is called at the first progress."""
     answer = Answer()
     for reply in stub.Capture(wanted, timeout=DEADLINE_S, wait_for_ready=True):
         match reply.WhichOneof("reply"):
@@ -247,6 +248,8 @@ def ask(
                 answer.begin = reply.begin
                 on_begin()
             case "progress":
+                if not answer.progress:
+                    on_sampling()
                 answer.progress.append(reply.progress)
             case "data":
                 answer.pieces.append(reply.data)

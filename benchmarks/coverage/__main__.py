@@ -185,7 +185,7 @@ def _report_changes(report: Report, nulls: list[Changes], power: Changes) -> Non
         key = null.what.replace(":", "_")
         report.note(f"null_any_false_{key}", round(null.any_false, 4))
         report.note(f"null_comparisons_{key}", null.comparisons)
-    report.note("power_told", round(power.stated, 3))
+    report.note("power_given", round(power.stated, 3))
     report.add(
         "power_x1_5", power.found, peer=f"{power.stated:.2f} as the product states it; 1 % at {power.what}"
     )

@@ -9,7 +9,7 @@ from benchmarks.scaling.page import PAGE, made, unknown, written
 
 
 def main() -> int:
-    """Rewrite the page; 1 if it names figures that no benchmark measured."""
+    """Rewrite the tables of the page; 1 if it names figures that no benchmark measured."""
     found = results()
     page = written(PAGE.read_text(), made(found))
     PAGE.write_text(page)

@@ -58,6 +58,8 @@ class Measured:
     stack_bytes: float
     ingested_per_s: float
     """Facts per second that one machine ingested and merged at most."""
+    unmerged_per_s: float
+    """Facts per second that one machine ingested at most, before merging."""
     store_facts: float
     """Facts in the run that measured the store."""
     stacks: float
@@ -98,6 +100,7 @@ def measured(found: Results, store: str = "store") -> Measured:
         lake_bytes=lake["bytes_per_fact"],
         stack_bytes=kept["bytes_per_stack"],
         ingested_per_s=kept["ingest_facts_per_s"],
+        unmerged_per_s=kept["ingested_facts_per_s"],
         store_facts=kept["facts"],
         stacks=kept["stacks"],
         ingest_cold_s=None if cold is None else cold * MICRO,

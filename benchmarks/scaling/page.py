@@ -1,4 +1,4 @@
-"""Placeholders of the page for generated text, and the figures that the page names."""
+"""Marked regions of the page for generated tables, and the figures that the page names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.scaling.measured import Results, stores
-from benchmarks.scaling.prose import passages
+from benchmarks.scaling.servers import server_tables
 from benchmarks.scaling.tables import tables
 
 PAGE: Final = Path(__file__).parents[2] / "docs/scaling.md"
@@ -18,12 +18,12 @@ _SUFFIXES: Final = frozenset({"py", "md", "json", "html", "toml", "yml"})
 
 
 def made(found: Results) -> dict[str, str]:
-    """Tables and passages by the names of their placeholders."""
-    return tables(stores(found)) | passages(found)
+    """Tables by the names of their regions."""
+    return tables(stores(found)) | server_tables(found)
 
 
 def written(page: str, made: Mapping[str, str]) -> str:
-    """The page with these texts in their placeholders, each between two comments."""
+    """The page with these tables in their regions, each between two comments. All other text is unchanged."""
     for name, text in made.items():
         begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
         before, rest = page.split(begin)

@@ -273,8 +273,7 @@ class ProcessTable:
     def _last_known_identity(self, pid: int, process: SampledProcess) -> Identity:
         """Identity of a process that has ended: from its records; its control group from its parent."""
         identity = process.identity or _UNKNOWN_IDENTITY
-        if identity.exe:
-            return identity
+        # cgroups(7): an exiting process leaves the groups of version 1, so its own file may name the root already.
         if not identity.cgroup and pid in self._parents:
             try:
                 parent = read_identity(self._parents[pid], self._own_labels)
@@ -287,4 +286,4 @@ class ProcessTable:
                 unit=parent.unit,
                 labels=parent.labels,
             )
-        return replace(identity, exe=process.executable)
+        return identity if identity.exe else replace(identity, exe=process.executable)

@@ -50,10 +50,10 @@ CONCURRENT_QUERIES = 4
 _BETWEEN_LOOKS_S = 0.25
 """Pause between two checks whether the database has its tables."""
 
-_DESCRIPTION = """Where a fleet's CPU cycles go: samples of random visits, symbolized, by any of their dimensions.
+_DESCRIPTION = """Where a fleet's CPU cycles go: symbolized samples of random visits, grouped by any of their dimensions.
 
 Every route takes the same selection: an event, a time range, label matchers, and filters on functions.
-Errors are problem documents (RFC 9457) that say what to change.
+Errors are problem documents (RFC 9457). Their `hint` describes the fix.
 """
 
 

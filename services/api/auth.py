@@ -61,12 +61,12 @@ class Access:
         """Open a session and spend the link's token. Raises LoginRefused."""
         fields = verified(self._secret, "login", token, 2)
         if fields is None:
-            raise LoginRefused("This link is not one of this fleetprof.")
+            raise LoginRefused("This login link is not valid for this fleetprof.")
         expiry, nonce = fields
         if int(expiry) < time.time():
-            raise LoginRefused("This link is too old.")
+            raise LoginRefused("This login link has expired.")
         if not self._spent.make(nonce):
-            raise LoginRefused("This link has been used already; each works once.")
+            raise LoginRefused("This login link was already used. Each link works once.")
         return self.sessions.open(Role.ADMIN.name.lower())
 
     def own_session(self, seconds: int = SESSION_SECONDS) -> Halves:
@@ -93,13 +93,11 @@ def parse_tokens(texts: Iterable[str]) -> tuple[BearerToken, ...]:
         role, colon, token = text.partition(":")
         if not colon or role.upper() not in Role.__members__:
             roles = ", ".join(name.lower() for name in Role.__members__)
-            raise SettingsProblem(
-                f"FLEETPROF_API_TOKENS: entry {number} is not role:token; roles are {roles}."
-            )
+            raise SettingsProblem(f"FLEETPROF_API_TOKENS: entry {number} is not role:token. Roles: {roles}.")
         if len(token) < SHORTEST_TOKEN:
             raise SettingsProblem(
-                f"FLEETPROF_API_TOKENS: the token of entry {number} has less than {SHORTEST_TOKEN} characters; "
-                "make one with `openssl rand -base64 24`."
+                f"FLEETPROF_API_TOKENS: the token of entry {number} has fewer than {SHORTEST_TOKEN} "
+                "characters. Make one with `openssl rand -base64 24`."
             )
         found.append(BearerToken(Role[role.upper()], sha256(token.encode()).digest()))
     return tuple(found)

@@ -54,7 +54,7 @@ async def body_as_file(
     if encoding not in {"identity", *_ENCODINGS}:
         raise Problem(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-            f"The body is encoded as {encoding[:40]}; gzip and zstd are understood.",
+            f"Unsupported Content-Encoding {encoding[:40]!r}. Supported: gzip, zstd.",
             headers={"Accept-Encoding": ", ".join(_ENCODINGS)},
         )
     with ExitStack() as files:
@@ -75,7 +75,7 @@ async def body_as_file(
             raise _disk(error) from error
         if file.tell() == 0:
             raise Problem(
-                HTTPStatus.BAD_REQUEST, "The request has no body; send the file's bytes as they are."
+                HTTPStatus.BAD_REQUEST, "The request has no body. Send the file's bytes as the body."
             )
         yield Path(f"/proc/self/fd/{file.fileno()}")
 
@@ -112,12 +112,12 @@ async def _receive(request: Request, file: IO[bytes], limit: int, hint: str) -> 
     except TimeoutError as error:
         raise Problem(
             HTTPStatus.REQUEST_TIMEOUT,
-            f"Nothing of the body has come for {_LONGEST_SILENCE_S:.0f} seconds.",
+            f"No bytes of the body arrived for {_LONGEST_SILENCE_S:.0f} seconds.",
             headers={"Connection": "close"},
         ) from error
     except ClientDisconnect as error:
         raise Problem(
-            HTTPStatus.BAD_REQUEST, "The request broke off before all of its body had come."
+            HTTPStatus.BAD_REQUEST, "The connection closed before the whole body arrived."
         ) from error
     if waiting:
         await anyio.to_thread.run_sync(file.write, bytes(waiting))
@@ -133,7 +133,9 @@ def _unpack(packed: IO[bytes], target: IO[bytes], encoding: str, limit: int, hin
                 raise _too_large(limit, hint)
             target.write(part)
     except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as error:
-        raise Problem(HTTPStatus.BAD_REQUEST, f"The body is no whole {encoding}: {error}.") from error
+        raise Problem(
+            HTTPStatus.BAD_REQUEST, f"The body is not a complete {encoding} stream: {error}."
+        ) from error
 
 
 def _gunzip(packed: IO[bytes]) -> Iterator[bytes]:
@@ -153,13 +155,13 @@ def _unzstd(packed: IO[bytes]) -> Iterator[bytes]:
             yield frame.decompress(rest)
             rest = frame.unused_data if frame.eof else b""
     if not frame.eof:
-        raise EOFError("its end is missing")
+        raise EOFError("the end is missing")
 
 
 def _too_large(limit: int, hint: str) -> Problem:
     return Problem(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        f"It has more than the {limit:,} bytes that are accepted.",
+        f"The body exceeds the limit of {limit:,} bytes.",
         kind="too-large",
         hint=hint,
     )
@@ -170,6 +172,6 @@ def _disk(error: OSError) -> Problem:
         return Problem(HTTPStatus.INSUFFICIENT_STORAGE, "The server's disk is full.", kind="disk-full")
     return Problem(
         HTTPStatus.INTERNAL_SERVER_ERROR,
-        f"The body cannot be kept: {error.strerror or error}.",
+        f"Cannot store the body: {error.strerror or error}.",
         kind="storage",
     )

@@ -127,7 +127,9 @@ class Connections:
         now = time.monotonic()
         if now - self._logged_at >= _QUIET_S:
             self._logged_at = now
-            _log.warning("connection refused: all places have requests under way", peer=peer, open=self.open)
+            _log.warning(
+                "connection refused: all connections have requests in progress", peer=peer, open=self.open
+            )
 
 
 class LimitedListener(socket.socket):

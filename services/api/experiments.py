@@ -24,33 +24,34 @@ from storage.errors import ExperimentsExist, TooManyExperiments
 
 _PROBLEMS = described(
     {
-        400: "The body is not what its headers say.",
+        400: "The body does not match its headers.",
         401: "Not signed in.",
         403: "The caller's role is not operator.",
-        404: "There are no experiments of this name.",
-        408: "The body came too slowly.",
-        409: "There are experiments of this name already, or as many sets as are kept.",
+        404: "No experiments have this name.",
+        408: "The body arrived too slowly.",
+        409: "Experiments with this name exist already, or the largest number of sets is reached.",
         413: "The body is too large.",
         415: "The body has a Content-Encoding other than zstd, gzip and identity.",
-        422: "A parameter is unknown or out of its range, or the file cannot be kept: the detail names lines and columns.",
-        503: "The database does not answer; Retry-After says when to ask again.",
+        422: "A parameter is unknown or out of its range, or the file cannot be stored: the detail names lines "
+        "and columns.",
+        503: "The database does not respond. Retry-After has the seconds to wait.",
         507: "The server's disk is full.",
     }
 )
 _CONCURRENT_BODIES = 4
 _SPLIT = "Split the file into several sets."
-Name = Annotated[str, PathParameter(max_length=100, description="What the experiments are called.")]
+Name = Annotated[str, PathParameter(max_length=100, description="Name of the experiments.")]
 
 
 class WatchedTarget(Answer):
-    """An application that was watched beside others."""
+    """An application with runs beside others."""
 
     application: str
-    runs: int = Field(description="Beside others.")
+    runs: int = Field(description="Runs beside other applications.")
 
 
 class PlatformExperiments(Answer):
-    """What a set holds of one platform."""
+    """The part of a set for one platform."""
 
     platform: str
     alone: int = Field(description="Runs of an application alone.")
@@ -62,7 +63,7 @@ class PlatformExperiments(Answer):
 class ExperimentSet(Answer):
     """One uploaded file of experiments."""
 
-    name: str = Field(description="What questions call it: experiments=…")
+    name: str = Field(description="Name for the parameter `experiments` of other routes.")
     added_by: str
     added_at: str = Field(description="RFC 3339, UTC.")
     alone: int = Field(description="Runs of an application alone.")
@@ -71,15 +72,15 @@ class ExperimentSet(Answer):
 
 
 class AddedExperiments(ExperimentSet):
-    """What is kept now."""
+    """The stored experiments."""
 
     unknown_platforms: list[str] = Field(
-        description="Of these, no machine of the inventory has the platform: a question finds them by that name only."
+        description="Platforms without a machine in the inventory. They are only found by this exact name."
     )
 
 
 class ExperimentSets(Answer):
-    """All experiments that are kept, the newest first."""
+    """All stored experiments, the newest first."""
 
     experiments: list[ExperimentSet]
 
@@ -87,15 +88,17 @@ class ExperimentSets(Answer):
 class ExperimentRun(Answer):
     """One run: a line of the file."""
 
-    line: int = Field(description="From 1, the heading among them.")
+    line: int = Field(description="Line number from 1, including the heading.")
     platform: str
     target: str
-    beside: list[str] = Field(description="Empty: the run alone.")
-    metric: str | None = Field(description="time, cpi or ipc; null: only the run's pressure is known.")
-    value: float | None = Field(description="Seconds, cycles per instruction, or its inverse.")
-    lines: float | None = Field(description="Of a run alone: millions a second into the shared cache.")
-    gigabytes: float | None = Field(description="Of a run alone: read and written a second.")
-    cores: float | None = Field(description="Of a run alone: that it kept busy.")
+    beside: list[str] = Field(description="Empty: the target ran alone.")
+    metric: str | None = Field(description="time, cpi or ipc. Null: the run measured only pressure.")
+    value: float | None = Field(description="Seconds, cycles per instruction, or instructions per cycle.")
+    lines: float | None = Field(
+        description="For a run alone: million lines per second into the shared cache."
+    )
+    gigabytes: float | None = Field(description="For a run alone: GB read and written per second.")
+    cores: float | None = Field(description="For a run alone: cores that it kept busy.")
 
 
 class ExperimentRuns(ExperimentSet):
@@ -105,7 +108,7 @@ class ExperimentRuns(ExperimentSet):
 
 
 class RemovedExperiments(Answer):
-    """Experiments that are kept no more."""
+    """Deleted experiments."""
 
     name: str
 
@@ -133,8 +136,8 @@ def experiments_router(
 
     @router.get(
         "/experiments",
-        summary="Experiments that are kept",
-        description="Files of runs that operators measured, alone on a chip and beside others, the newest first.",
+        summary="List experiments",
+        description="Uploaded files of runs, alone on a chip and beside others, the newest first.",
         response_model=ExperimentSets,
         responses=_only(401, 422, 503),
         **reading,
@@ -145,8 +148,9 @@ def experiments_router(
     @router.post(
         "/experiments",
         summary="Upload experiments",
-        description="The body is a CSV file in UTF-8 with the heading `platform,target,beside,metric,value,mlines_per_s,gb_per_s` and, if need "
-        "be, `cores`; a row is a run (docs/models.md). It is kept whole or, where anything in it is wrong, not at all.",
+        description="The body is a CSV file in UTF-8 with the heading "
+        "`platform,target,beside,metric,value,mlines_per_s,gb_per_s` and optionally `cores`. Each row is a "
+        "run (docs/models.md). The file is stored as a whole; a file with any error is refused.",
         response_model=AddedExperiments,
         responses=_only(400, 401, 403, 408, 409, 413, 415, 422, 503, 507),
         openapi_extra=_BODY,
@@ -154,10 +158,8 @@ def experiments_router(
     )
     async def upload_experiments(
         request: Request,
-        name: Annotated[str, Query(max_length=100, description="What questions call them.")],
-        replace: Annotated[
-            bool, Query(description="Take the place of experiments that have this name already.")
-        ] = False,
+        name: Annotated[str, Query(max_length=100, description="Name of the experiments.")],
+        replace: Annotated[bool, Query(description="Replace existing experiments of this name.")] = False,
     ) -> Response:
         role = role_of(request, access)
         client = request.client.host if request.client else ""
@@ -170,10 +172,10 @@ def experiments_router(
                     return service.add(name, path.read_bytes(), added_by=who, replace=replace)
                 except UnusableExperiments as error:
                     status = HTTPStatus.UNPROCESSABLE_ENTITY
-                    hint = "Nothing was kept; docs/models.md says what stands in each column."
+                    hint = "Nothing was stored. docs/models.md describes the columns."
                     raise Problem(status, str(error), kind="unusable-file", hint=hint) from error
                 except ExperimentsExist as error:
-                    hint = "Choose another name, or replace=true."
+                    hint = "Choose another name, or set replace=true."
                     raise Problem(HTTPStatus.CONFLICT, str(error), kind="exists", hint=hint) from error
                 except TooManyExperiments as error:
                     hint = "DELETE /api/v1/experiments/{name} removes a set."
@@ -184,7 +186,7 @@ def experiments_router(
     @router.get(
         "/experiments/{name}",
         summary="One set of experiments",
-        description="What a set holds, and each of its runs.",
+        description="The summary of a set, and each of its runs.",
         response_model=ExperimentRuns,
         responses=_only(401, 404, 422, 503),
         **reading,
@@ -194,8 +196,8 @@ def experiments_router(
 
     @router.delete(
         "/experiments/{name}",
-        summary="Forget experiments",
-        description="Models then are trained by others, or by visits only.",
+        summary="Delete experiments",
+        description="Afterwards, models are trained by other experiments or by visits.",
         response_model=RemovedExperiments,
         responses=_only(401, 403, 404, 422, 503),
         **changing,

@@ -41,7 +41,8 @@ def health_router(queries: QueryEngine, metrics: Metrics, access: Access) -> API
             if role_of(request, access) is None:  # the error names hosts, users and databases
                 _log.warning("not ready", database=str(error))
                 problem.detail = (
-                    "The store does not answer, or its schema is another program's; the log says why."
+                    "The store does not respond, or its schema belongs to another version. The log has the "
+                    "cause."
                 )
             return problem.response(request.state.request_id)
         return JSONResponse({"status": "ready"})

@@ -43,7 +43,7 @@ class Metrics:
         self._registry = CollectorRegistry()
         self.requests = Histogram(
             "fleetprof_http_request_seconds",
-            "Time to answer an HTTP request.",
+            "Response time of HTTP requests.",
             ("method", "route", "status"),
             registry=self._registry,
             buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
@@ -52,13 +52,13 @@ class Metrics:
         if connections is not None:
             Gauge(
                 "fleetprof_database_connections_in_use",
-                "Connections of this process to the database that are in use.",
+                "Database connections in use by this process.",
                 registry=self._registry,
             ).set_function(connections)
         if streams is not None:
             Gauge(
                 "fleetprof_data_streams_open",
-                "Streams of the data API that are open, by gRPC or HTTP.",
+                "Open streams of the data API, by gRPC or HTTP.",
                 registry=self._registry,
             ).set_function(streams)
         self._registry.register(_Caches(caches))
@@ -94,8 +94,12 @@ class _Caches(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Rows and bytes by cache."""
-        rows = GaugeMetricFamily("fleetprof_cache_rows", "Rows kept between answers.", labels=["cache"])
-        size = GaugeMetricFamily("fleetprof_cache_bytes", "About how much they take.", labels=["cache"])
+        rows = GaugeMetricFamily(
+            "fleetprof_cache_rows", "Rows in caches that outlive a query.", labels=["cache"]
+        )
+        size = GaugeMetricFamily(
+            "fleetprof_cache_bytes", "Approximate size of these caches.", labels=["cache"]
+        )
         for name, held in self._caches().items():
             rows.add_metric([name], held.rows)
             size.add_metric([name], held.bytes)

@@ -93,7 +93,7 @@ def ui_router(static: Path) -> APIRouter:
             return _page(
                 HTTPStatus.SERVICE_UNAVAILABLE,
                 "The web UI is not built",
-                "This server answers under /api/v1, but its pages have not been built.",
+                "This server has the API under /api/v1, but its web pages are not built.",
                 "Build them with: make web",
             )
         return FileResponse(index, headers={"Cache-Control": "no-cache"})
@@ -114,16 +114,16 @@ def _no_answer(request: Request) -> Problem:
         return Problem(
             HTTPStatus.NOT_FOUND,
             f"There is no {path}.",
-            hint="/api/v1/openapi.json lists what there is.",
+            hint="/api/v1/openapi.json lists the routes.",
         )
     if "GET" in methods:
-        why = "its headers are known when its answer is."
-        hint = "Ask by GET, e.g. curl -sD - -o /dev/null URL."
+        why = "its headers depend on the response."
+        hint = "Use GET, e.g. curl -sD - -o /dev/null URL."
     else:
-        why, hint = f"it is for {' and '.join(methods)}.", "/api/v1/openapi.json describes it."
+        why, hint = f"it supports {' and '.join(methods)}.", "/api/v1/openapi.json describes it."
     return Problem(
         HTTPStatus.METHOD_NOT_ALLOWED,
-        f"{path} answers no {request.method}: {why}",
+        f"{path} does not support {request.method}: {why}",
         hint=hint,
         headers={"Allow": ", ".join(methods)},
     )

@@ -21,7 +21,7 @@ _TIME = "RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units
 
 def _pattern(what: str) -> Any:
     return Query(
-        description=f"{what} An RE2 expression that matches a frame's function, file or binary somewhere.",
+        description=f"{what} An RE2 expression that matches any part of a frame's function, file or binary.",
         max_length=LONGEST_PATTERN,
     )
 
@@ -29,12 +29,12 @@ def _pattern(what: str) -> Any:
 async def selection(
     *,
     event: Annotated[
-        str, Query(description="What was sampled; /status lists the events.", max_length=LONGEST_NAME)
+        str, Query(description="The sampled event; /status lists the events.", max_length=LONGEST_NAME)
     ] = DEFAULT_EVENT,
     unit: Annotated[
         str,
         Query(
-            description="Unit of the event, where it has several. Empty: nanoseconds if it has them.",
+            description="Unit of the event, if it has several. Empty: nanoseconds if available.",
             max_length=LONGEST_NAME,
         ),
     ] = "",
@@ -54,21 +54,24 @@ async def selection(
         str,
         Query(
             description='Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on '
-            'frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose '
-            "innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) "
-            "match the whole value; a label that is not there is the empty text; `app` is short for application.",
+            'frames: `function="malloc"` selects stacks that contain such a frame, and '
+            '`self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and '
+            "`binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing "
+            "label has the empty text as its value. `app` is short for application.",
             examples=['{application="nginx",platform=~"AMD.*"}', '{app="nginx",binary!~"libc.*"}'],
             max_length=LONGEST_SELECT,
         ),
     ] = "{}",
-    campaign: Annotated[str, Query(description="Whose visits.", max_length=LONGEST_NAME)] = DEFAULT_CAMPAIGN,
-    focus: Annotated[str, _pattern("Only stacks with a frame that matches.")] = "",
-    ignore: Annotated[str, _pattern("No stacks with a frame that matches.")] = "",
-    hide: Annotated[str, _pattern("Take frames that match out of their stacks.")] = "",
-    show: Annotated[str, _pattern("Take frames that do not match out of their stacks.")] = "",
+    campaign: Annotated[
+        str, Query(description="The campaign that drew the visits.", max_length=LONGEST_NAME)
+    ] = DEFAULT_CAMPAIGN,
+    focus: Annotated[str, _pattern("Keep only stacks with a frame that matches.")] = "",
+    ignore: Annotated[str, _pattern("Drop stacks with a frame that matches.")] = "",
+    hide: Annotated[str, _pattern("Remove frames that match from their stacks.")] = "",
+    show: Annotated[str, _pattern("Remove frames that do not match from their stacks.")] = "",
     show_from: Annotated[
         str,
-        _pattern("Take away what is above the outermost frame that matches, and stacks without one."),
+        _pattern("Remove the callers of the outermost frame that matches, and stacks without such a frame."),
     ] = "",
 ) -> Selection:
     """The request's selection."""
@@ -107,15 +110,13 @@ async def base_selection(
     base_select: Annotated[
         str | None,
         Query(
-            description="Label matchers of the base; those of the selection unless given.",
+            description="Label matchers of the base. Default: those of the selection.",
             max_length=LONGEST_SELECT,
         ),
     ] = None,
     base_campaign: Annotated[
         str | None,
-        Query(
-            description="Whose visits the base is of; the selection's unless given.", max_length=LONGEST_NAME
-        ),
+        Query(description="The campaign of the base. Default: the selection's.", max_length=LONGEST_NAME),
     ] = None,
 ) -> Selection:
     """The base that a selection is compared with. Frame patterns outside `select` are the selection's."""
@@ -143,8 +144,8 @@ Base = Annotated[Selection, Depends(base_selection)]
 Keys = Annotated[
     str,
     Query(
-        description="Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of "
-        "/labels; a label may stand in double quotes.",
+        description="Keys, comma-separated: any of function, file, line (only in tables) and binary, and any labels of "
+        "/labels. A label may be in double quotes.",
         examples=["function", "application,version", "function,line"],
         max_length=500,
     ),

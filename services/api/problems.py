@@ -25,27 +25,30 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class ProblemDocument(Answer):
-    """Why there is no answer (RFC 9457)."""
+    """An error (RFC 9457)."""
 
     type: str = Field(
-        description="Names the problem for programs.", examples=["urn:fleetprof:problem:bad-selection"]
+        description="Identifier of the problem, for programs.",
+        examples=["urn:fleetprof:problem:bad-selection"],
     )
     title: str = Field(examples=["Bad Request"])
     status: int = Field(examples=[400])
     detail: str = Field(
-        description="What is wrong, a sentence.",
+        description="The error, as a sentence.",
         examples=["Expected a closing brace at character 5, found the end."],
     )
-    hint: str = Field(description="What to change; may be empty.")
-    request_id: str = Field(description="Stands in the server's log, too.", examples=["9f86d081884c"])
+    hint: str = Field(description="The fix, as a sentence; may be empty.")
+    request_id: str = Field(
+        description="Id of the request, also in the server's log.", examples=["9f86d081884c"]
+    )
     parameter: str | None = Field(
         default=None,
-        description="The query parameter that is at fault, where it is a single one.",
+        description="The invalid query parameter, if it is a single one.",
         examples=["select"],
     )
     at: int | None = Field(
         default=None,
-        description="Position of the mistake in the parameter, in characters from 0, where it is known.",
+        description="Position of the mistake in the parameter, in characters from 0, if known.",
     )
 
 
@@ -120,7 +123,7 @@ def of_storage(error: errors.StorageError) -> Problem:
         case errors.QuestionDropped():
             return Problem(HTTPStatus.SERVICE_UNAVAILABLE, text, kind="dropped")
         case errors.UnknownCampaign():
-            hint = "`fleetprof campaigns` lists them; the standing one is fleet."
+            hint = "`fleetprof campaigns` lists the campaigns. The default campaign is fleet."
             return Problem(HTTPStatus.NOT_FOUND, text, kind="unknown-campaign", hint=hint)
         case errors.Unknown():
             return Problem(HTTPStatus.NOT_FOUND, text, kind="unknown")
@@ -129,17 +132,20 @@ def of_storage(error: errors.StorageError) -> Problem:
             # old.
             return Problem(HTTPStatus.SERVICE_UNAVAILABLE, text, kind="not-migrated")
         case errors.DatabaseBusy():
-            hint = "Ask again; if it takes too long each time, choose a shorter time range or add a matcher."
+            hint = (
+                "Retry the request. If it takes too long each time, choose a shorter time range or add a "
+                "matcher."
+            )
             return _passing(text, "busy", hint)
         case errors.DatabaseError():
-            return _passing(text, "database", "Ask again in a while; the operator finds more in the log.")
+            return _passing(text, "database", "Retry later. The server's log has the cause.")
         case errors.ArchiveUnavailable():
-            return _passing(text, "archive", "Ask again in a while; the operator finds more in the log.")
+            return _passing(text, "archive", "Retry later. The server's log has the cause.")
         case LakeBusy():
             hint = "Choose a shorter time range or add a matcher."
             return Problem(HTTPStatus.SERVICE_UNAVAILABLE, text, kind="too-slow", hint=hint)
         case LakeChanged() | LakeUnavailable():
-            return _passing(text, "lake", "Ask again in a while; the operator finds more in the log.")
+            return _passing(text, "lake", "Retry later. The server's log has the cause.")
         case BadKey():
             return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, text, kind="bad-key")
         case SymbolFileChanged():
@@ -177,7 +183,7 @@ def _of_validation(error: RequestValidationError) -> Problem:
     name = ".".join(str(part) for part in first["loc"][1:])
     return Problem(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        f"The parameter `{name}` is wrong: {first['msg']}.",
+        f"Invalid parameter `{name}`: {first['msg']}.",
         kind="bad-parameter",
         hint="/api/v1/openapi.json describes every parameter.",
         parameter=name,

@@ -5,7 +5,6 @@ FastAPI ignores unknown parameters, so `?limt=3` would get the answer of the def
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from http import HTTPStatus
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -15,12 +14,10 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from services.api.problems import Problem
+from storage.query.selections.near_names import near_name
 
-_LONGEST_TYPED: Final = 40
-"""Characters of a parameter name that are compared with known names: longer names take long and are no typing errors.
-"""
-_NEAR: Final = 0.7
-"""Similarity above which a name is suggested: `form` matches `from`, but `from` does not match `format`."""
+_LONGEST_SHOWN: Final = 40
+"""Characters of a parameter name in an error."""
 _TWICE: Final = 2
 _taken: WeakKeyDictionary[Callable[..., Any], Mapping[str, bool]] = WeakKeyDictionary()
 """By endpoint, which is unique to a route: describing one takes 30 ms."""
@@ -39,11 +36,11 @@ async def only_what_is_taken(request: Request) -> None:
     if taken is None:
         taken = _taken[route.endpoint] = _described(route)
     for name, times in given.items():
-        shown = name[:_LONGEST_TYPED]
+        shown = name[:_LONGEST_SHOWN]
         if name not in taken:
             raise Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
-                f"{route.path_format} takes no parameter {shown!r}.",
+                f"{route.path_format} has no parameter {shown!r}.",
                 kind="bad-parameter",
                 hint=_meant(name, taken),
                 parameter=shown,
@@ -52,26 +49,18 @@ async def only_what_is_taken(request: Request) -> None:
             often = "twice" if times == _TWICE else f"{times} times"
             raise Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
-                f"The parameter `{name}` is given {often}, and taken once.",
+                f"The parameter `{name}` is given {often}, but allowed once.",
                 kind="bad-parameter",
-                hint="Leave out all but one.",
+                hint="Keep only one of them.",
                 parameter=name,
             )
 
 
-def near(name: str, known: Mapping[str, object]) -> str | None:
-    """The known parameter that is most similar, if one is similar enough."""
-    if len(name) > _LONGEST_TYPED:
-        return None
-    found = get_close_matches(name.casefold(), known, n=1, cutoff=_NEAR)
-    return found[0] if found else None
-
-
 def _meant(name: str, taken: Mapping[str, bool]) -> str:
-    meant = near(name, taken)
+    meant = near_name(name, taken)
     if meant is not None:
         return f"Did you mean {meant}?"
-    return f"It takes {', '.join(sorted(taken)) or 'none'}."
+    return f"Parameters: {', '.join(sorted(taken)) or 'none'}."
 
 
 def _described(route: APIRoute) -> Mapping[str, bool]:

@@ -16,8 +16,8 @@ from services.api.sessions import SESSION_COOKIE, SESSION_HEADER, Session, cooki
 session_scheme = APIKeyCookie(
     name=SESSION_COOKIE,
     scheme_name="session",
-    description=f"Set by /login, over TLS as {cookie_name(secure=True)}. It counts only with the header {SESSION_HEADER}, "
-    "whose value the login gives to the web UI.",
+    description=f"Set by /login, over TLS as {cookie_name(secure=True)}. It is valid only with the header "
+    f"{SESSION_HEADER}, whose value the login returns to the web UI.",
     auto_error=False,
 )
 bearer_scheme = HTTPBearer(
@@ -68,13 +68,14 @@ def demand(request: Request, access: Access, least: Role) -> None:
             HTTPStatus.UNAUTHORIZED,
             "You are not signed in.",
             kind="signed-out",
-            hint="Open the link that `fleetprof url` prints, or send Authorization: Bearer with an API token.",
+            hint="Open the link that `fleetprof url` prints, or send the header Authorization: Bearer with an "
+            "API token.",
             headers={"WWW-Authenticate": "Bearer"},
         )
     if role < least:
         raise Problem(
             HTTPStatus.FORBIDDEN,
-            f"This needs the role {least.name.lower()}; yours is {role.name.lower()}.",
+            f"This request needs the role {least.name.lower()}. Your role: {role.name.lower()}.",
             kind="role",
         )
 

@@ -94,18 +94,18 @@ class RequestLimits:
         if scope["path"] not in _PROBES and (host is None or host[1].lower() not in self._allowed):
             return Problem(
                 HTTPStatus.MISDIRECTED_REQUEST,
-                "This server does not go by the name in the Host header.",
+                "Unknown name in the Host header.",
                 kind="foreign-host",
-                hint="If the name is right, add it to FLEETPROF_API_ALLOWED_HOSTS.",
+                hint="If the name is correct, add it to FLEETPROF_API_ALLOWED_HOSTS.",
             )
         origin = headers.get("origin", "")
         own = ("", *(f"{scheme}://{headers.get('host')}" for scheme in ("http", "https")))
         if scope["method"] not in _READING and origin not in own:
             return Problem(
                 HTTPStatus.FORBIDDEN,
-                "A page of another origin sent this; only this server's own pages may change something here.",
+                "A page of another origin sent this request. Only pages of this server may make changes.",
                 kind="foreign-origin",
-                hint="If a proxy stands in between, let it pass on the Host header as it came.",
+                hint="If there is a proxy, configure it to keep the Host header.",
             )
         return self._refusal_of_body(scope, headers)
 
@@ -115,13 +115,11 @@ class RequestLimits:
         is_known = length.isdecimal() and "transfer-encoding" not in headers
         if largest is None:
             if not is_known or int(length) > LARGEST_BODY:
-                return Problem(
-                    HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The request has a body that nothing here reads."
-                )
+                return Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "This request must have no body.")
         elif is_known and int(length) > largest:
             return Problem(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"{int(length):,} bytes are more than the {largest:,} that are accepted.",
+                f"The body has {int(length):,} bytes, more than the limit of {largest:,}.",
                 kind="too-large",
                 hint=_TOO_LARGE.get(scope["path"], ""),
             )

@@ -53,9 +53,9 @@ class RequestLog:
             if not status:
                 problem = Problem(
                     HTTPStatus.INTERNAL_SERVER_ERROR,
-                    "The server made a mistake.",
+                    "Internal server error.",
                     kind="mistake",
-                    hint=f"The log has more about request {request_id}.",
+                    hint=f"Search the server's log for request {request_id}.",
                 )
                 await problem.response(request_id)(Request(scope).scope, receive, count)
         finally:

@@ -89,12 +89,10 @@ def check_exposure(listen: Listen, tokens: Sequence[str]) -> None:
     An address that other machines can reach needs TLS and tokens; the TLS files must be a pair.
     """
     if (listen.tls_cert is None) != (listen.tls_key is None):
-        raise SettingsProblem(
-            "FLEETPROF_API_TLS_CERT and FLEETPROF_API_TLS_KEY belong together; one of them is not set."
-        )
+        raise SettingsProblem("Set both FLEETPROF_API_TLS_CERT and FLEETPROF_API_TLS_KEY, or none of them.")
     for path in (listen.tls_cert, listen.tls_key):
         if path is not None and not os.access(path, os.R_OK):
-            raise SettingsProblem(f"{path} cannot be read; it is set for the API's TLS.")
+            raise SettingsProblem(f"Cannot read {path}, a file for the API's TLS.")
     if listen.tls_cert is not None and listen.tls_key is not None:
         check_pair(listen.tls_cert, listen.tls_key)
     if _is_private(listen.host):
@@ -106,8 +104,8 @@ def check_exposure(listen: Listen, tokens: Sequence[str]) -> None:
         missing.append("FLEETPROF_API_TOKENS (for example viewer:$(openssl rand -hex 24))")
     if missing:
         raise SettingsProblem(
-            f"The API would listen on {listen.host}, where others can reach it; set {' and '.join(missing)}, "
-            "or FLEETPROF_API_HOST=127.0.0.1."
+            f"Other machines can reach the API at {listen.host}: set {' and '.join(missing)}, or "
+            "FLEETPROF_API_HOST=127.0.0.1."
         )
 
 
@@ -262,8 +260,8 @@ def _bind(listen: Listen) -> socket.socket:
         bound.bind((listen.host, listen.port))
     except OSError as error:
         raise CannotStart(
-            f"The API cannot listen on {listen.host} port {listen.port}: {error.strerror or error}. "
-            "Choose another with FLEETPROF_API_HOST and FLEETPROF_API_PORT."
+            f"The API cannot listen on {listen.host} port {listen.port}: {error.strerror or error}. Change "
+            "the address with FLEETPROF_API_HOST and FLEETPROF_API_PORT."
         ) from error
     bound.listen(BACKLOG)
     return bound
@@ -274,7 +272,7 @@ def _bind_unix(path: Path) -> socket.socket:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     if bound.connect_ex(str(path)) == 0:
-        raise CannotStart(f"Another process listens on {path} already.")
+        raise CannotStart(f"Another process already listens on {path}.")
     bound.close()
     path.unlink(missing_ok=True)
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

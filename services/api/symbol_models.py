@@ -13,39 +13,44 @@ QualityName = Literal["dwarf", "symtab", "dynsym", "none"]
 
 
 class UploadTerms(Answer):
-    """What the caller may upload."""
+    """The caller's right to upload, and the limit."""
 
-    allowed: bool = Field(description="The caller's role is operator, which uploading needs.")
-    largest_bytes: int = Field(description="Of one file, unpacked.")
+    allowed: bool = Field(description="True: the caller has the role operator, which uploads need.")
+    largest_bytes: int = Field(description="Limit of one uncompressed file.")
 
 
 class SymbolFile(Answer):
     """A file with symbols that is stored: a candidate for a binary's names."""
 
     key: str = Field(
-        description="The binary it belongs to.", examples=["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"]
+        description="Key of the file's binary.", examples=["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"]
     )
-    sha256: str = Field(description="Of the file.")
+    sha256: str = Field(description="SHA-256 of the file.")
     kind: FileKindName
-    variant: str = Field(description="Which of several that stand beside each other; commonly empty.")
+    variant: str = Field(
+        description="Variant, if several files of a kind are used side by side; usually empty."
+    )
     quality: QualityName = Field(
         description="dwarf: names, lines and inlined calls; symtab: names; dynsym: exported names; none: no names."
     )
-    name: str = Field(description="Base name it was uploaded under.")
-    bytes: int = Field(description="Of the file.")
-    stored_bytes: int = Field(description="What it takes in the archive, compressed.")
+    name: str = Field(description="Base name of the uploaded file.")
+    bytes: int = Field(description="Size of the file.")
+    stored_bytes: int = Field(description="Compressed size in the archive.")
     origin: str = Field(
-        description="upload, the URL it is from, or the machines whose gateways gave it: `two machines: A, B` gave the "
-        "same, `one machine: A` is the only one that ran the binary; gateway: one, before two were needed."
+        description="Source of the file: upload, its URL, or the machines whose gateways sent it. `two machines: A, B`: "
+        "both sent the same. `one machine: A`: only A ran the binary. gateway: one machine, before two were "
+        "required."
     )
-    uploaded_by: str = Field(description="As far as it is known.")
+    uploaded_by: str = Field(description="The uploader, if known.")
     added_at: str
-    used_at: str | None = Field(description="Last time it was read, to the half day; null: not yet.")
-    rejected: str | None = Field(description="Why it is not used, a sentence; null: it may be.")
+    used_at: str | None = Field(description="Last use, to the half day. Null: not used yet.")
+    rejected: str | None = Field(
+        description="The reason why the file is not used, as a sentence. Null: it may be used."
+    )
 
 
 class KnownFiles(Answer):
-    """Which of the files that were asked about are stored."""
+    """The requested files that are stored."""
 
     files: list[SymbolFile]
     upload: UploadTerms
@@ -55,15 +60,15 @@ class ReprocessingAnswer(Answer):
     """Captures that are reprocessed because a binary's symbols became better."""
 
     id: int
-    key: str = Field(description="The binary's.")
-    why: str = Field(description="A sentence.")
+    key: str = Field(description="Key of the binary.")
+    why: str = Field(description="The reason, as a sentence.")
     asked_at: str
-    finished_at: str | None = Field(description="Null: it is under way.")
-    renamed: int = Field(description="Functions that were named at once, in place.")
-    captures: int = Field(description="To be reprocessed, for lines and inlined calls.")
-    ingested: int = Field(description="Of these, reprocessed by now.")
-    failed: int = Field(description="Of these, quarantined or gone from the archive.")
-    left: int = Field(description="Of these, still to be ingested.")
+    finished_at: str | None = Field(description="Null: not finished.")
+    renamed: int = Field(description="Functions that got a name at once, in place.")
+    captures: int = Field(description="Captures to be reprocessed, for lines and inlined calls.")
+    ingested: int = Field(description="Captures that are reprocessed.")
+    failed: int = Field(description="Captures that are quarantined or no longer in the archive.")
+    left: int = Field(description="Captures that still wait for reprocessing.")
 
 
 class Reprocessings(Answer):
@@ -73,107 +78,115 @@ class Reprocessings(Answer):
 
 
 class UploadAnswer(Answer):
-    """What an upload was recognised as, and what became of it."""
+    """The recognised content of an upload, and its effect."""
 
     outcome: Literal["new", "known", "restored"] = Field(
-        description="known: the same file was stored already; restored: it was, but rejected until now."
+        description="known: the same file was already stored; restored: it was stored but rejected until now."
     )
     file: SymbolFile
-    best: bool = Field(description="It is the one that names this binary's functions from now on.")
-    replaced: SymbolFile | None = Field(description="The one that did until now.")
+    best: bool = Field(description="This file now gives the names of the binary's functions.")
+    replaced: SymbolFile | None = Field(description="The file that gave the names before.")
     machine: str = Field(description="Processor architecture; empty for kallsyms.", examples=["x86-64"])
-    functions: int = Field(description="Functions that its symbol tables name.")
-    producer: str = Field(description="Compiler, as its DWARF says; may be empty.")
-    notes: list[str] = Field(description="What else is needed, or to be expected; sentences.")
-    seen: bool = Field(description="A capture holds the binary.")
+    functions: int = Field(description="Functions with a name in its symbol tables.")
+    producer: str = Field(description="Compiler, from its DWARF; may be empty.")
+    notes: list[str] = Field(description="Further needs and expected effects, as sentences.")
+    seen: bool = Field(description="A capture contains the binary.")
     unnamed: int = Field(
-        description="Functions of this binary that had no name from debug information when it came."
+        description="Functions of this binary without a name from debug information before the upload."
     )
     reprocessing_before: int = Field(
-        description="The binary's newest reprocessing before this upload; one with a greater id comes of it. 0: none."
+        description="The binary's newest reprocessing before this upload; the upload caused those with a greater id. 0: "
+        "none."
     )
 
 
 class BinarySymbols(Answer):
-    """A binary, what hides behind the names it lacks, and what is stored for it."""
+    """A binary, its samples without names, and the files stored for it."""
 
     key: str
     name: str = Field(examples=["libz.so.1"])
-    path: str = Field(description="Where it was first seen; empty before it ran anywhere.")
+    path: str = Field(description="Path where it was first seen. Empty: not seen in any capture yet.")
     kind: str = Field(
-        description="file, kernel, module, vdso, anonymous or unknown; empty before it ran anywhere."
+        description="file, kernel, module, vdso, anonymous or unknown. Empty: not seen in any capture yet."
     )
     status: StatusName
-    reason: str = Field(description="Why it is not full, a sentence; may be empty.")
-    first_seen: str | None = Field(description="Null: it was not seen in any capture yet.")
-    samples: int = Field(description="Samples with a frame in it, of any event.")
-    unresolved: int = Field(description="Of those, with a frame in it that has no name.")
-    captures: int = Field(description="Captures that hold it.")
-    machines: int = Field(description="Machines where it hides samples; all it ran on if it hides none.")
-    cpu_seconds: float = Field(description="CPU time of the samples with a frame in it, as observed.")
-    unresolved_cpu_seconds: float = Field(description="CPU time that it hides, as observed.")
+    reason: str = Field(description="The reason why the status is not full, as a sentence; may be empty.")
+    first_seen: str | None = Field(description="Null: not seen in any capture yet.")
+    samples: int = Field(description="Samples of any event with a frame in it.")
+    unresolved: int = Field(description="Samples with a frame in it that has no name.")
+    captures: int = Field(description="Captures that contain it.")
+    machines: int = Field(
+        description="Machines with such samples without names. If there are none: all machines that ran it."
+    )
+    cpu_seconds: float = Field(description="Observed CPU time of the samples with a frame in it.")
+    unresolved_cpu_seconds: float = Field(
+        description="Observed CPU time of the samples with a frame in it that has no name."
+    )
     share: IntervalAnswer | None = Field(
-        description="Share of the fleet's CPU time that it hides; null without a random design, like `cores`."
+        description="Share of the fleet's CPU time that runs through its frames without names. Null without a random "
+        "design, like `cores`."
     )
-    cores: IntervalAnswer | None = Field(
-        description="The same as cores of the fleet busy with it on average."
+    cores: IntervalAnswer | None = Field(description="The same as the mean number of busy cores.")
+    low_confidence: bool = Field(
+        description="Low confidence: too few visits contribute for a narrow interval."
     )
-    low_confidence: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
     quality: QualityName | None = Field(
-        description="Of the best file that is stored for it and may be used; null: there is none."
+        description="Quality of its best stored file that is not rejected. Null: there is none."
     )
-    files: int = Field(description="Files that are stored for it.")
+    files: int = Field(description="Number of files stored for it.")
     building: bool = Field(description="A lookup table is being built for it.")
     disputed: bool = Field(
-        description="Gateways of two machines gave different symbols of it; none is used, and there are no others."
+        description="Gateways of two machines sent different symbols for it. None is used, and there are no other "
+        "symbols."
     )
-    reprocessing: ReprocessingAnswer | None = Field(description="Its last; null: never.")
+    reprocessing: ReprocessingAnswer | None = Field(description="Its last reprocessing. Null: none.")
 
 
 class SymbolsAnswer(Answer):
-    """Binaries by what they hide."""
+    """Binaries by their samples without names."""
 
-    start: str = Field(alias="from", description="Visits drawn since then count.")
+    start: str = Field(alias="from", description="Start of the time range: visits drawn since then count.")
     to: str
     binaries: list[BinarySymbols]
-    total: int = Field(description="Binaries there are, of which `binaries` is a page.")
+    total: int = Field(description="Number of binaries, of which `binaries` is a page.")
     upload: UploadTerms
 
 
 class CacheState(Answer):
     """A lookup table that was built from a debug file."""
 
-    producer: str = Field(description="Program, version and format.")
-    built_at: str | None = Field(description="Null: it was not built yet.")
+    producer: str = Field(description="Program, version and format of the builder.")
+    built_at: str | None = Field(description="Null: not built yet.")
     built_from: str | None = Field(description="SHA-256 of the debug file; null: not known.")
     bytes: int | None
-    cpu_seconds: float | None = Field(description="That the build took.")
+    cpu_seconds: float | None = Field(description="CPU time of the build.")
     building: bool = Field(description="A build is under way.")
-    failure: str = Field(description="Of the last build, a sentence; empty: it did not fail.")
-    failed_until: str | None = Field(description="The same file is not built again before.")
+    failure: str = Field(description="Error of the last build, a sentence. Empty: no error.")
+    failed_until: str | None = Field(description="The same file is not rebuilt before this time.")
 
 
 class AbsenceState(Answer):
-    """A place that is known not to have the binary's symbols."""
+    """A source that does not have the binary's symbols."""
 
     kind: str
     source: str
     reason: str
-    until: str = Field(description="It is not asked again before.")
+    until: str = Field(description="Earliest time of the next query.")
 
 
 class SymbolRequestAnswer(Answer):
-    """A machine that was asked for the binary's symbols."""
+    """A machine that was queried for the binary's symbols."""
 
     kind: FileKindName
     machine: str
     asked_at: str
     outcome: Literal["asked", "got", "unconfirmed", "disputed", "absent", "refused", "failed"] = Field(
-        description="unconfirmed: it is used once another machine gives the same; disputed: another gave something else."
+        description="unconfirmed: used once another machine sends the same; disputed: another machine sent something "
+        "else."
     )
     detail: str
-    attempts: int = Field(description="Machines asked so far.")
-    again_at: str | None = Field(description="Another may be asked from then on; null: no more.")
+    attempts: int = Field(description="Machines queried so far.")
+    again_at: str | None = Field(description="Earliest time to query another machine. Null: no more.")
 
 
 class BinaryAnswer(Answer):
@@ -188,19 +201,21 @@ class BinaryAnswer(Answer):
 
 
 class RemovedFile(Answer):
-    """A file with symbols that is not stored any more."""
+    """A deleted file with symbols."""
 
     key: str
     sha256: str
 
 
 class SourcesAnswer(Answer):
-    """What became of uploaded sources."""
+    """The result of an upload of sources."""
 
     key: str
     files: int
     bytes: int
-    skipped: int = Field(description="Files whose names cannot be stored: no UTF-8, or over 1024 bytes.")
+    skipped: int = Field(
+        description="Number of files with names that cannot be stored: not UTF-8, or over 1024 bytes."
+    )
 
 
 class SourceAnswer(Answer):
@@ -208,9 +223,9 @@ class SourceAnswer(Answer):
 
     binary: str
     path: str
-    text: str = Field(description="Read as UTF-8, or as Latin-1 where it is none.")
-    sha256: str = Field(description="Of the file.")
+    text: str = Field(description="The text, decoded as UTF-8 or else as Latin-1.")
+    sha256: str = Field(description="SHA-256 of the file.")
     origin: str = Field(
-        description="Where it was found: the store, a debuginfod server's URL, or a checkout."
+        description="Source of the text: the store, a debuginfod server's URL, or a checkout."
     )
-    certain: bool = Field(description="False for a checkout, which may have moved on since the build.")
+    certain: bool = Field(description="False for a checkout, which may have changed since the build.")

@@ -46,22 +46,23 @@ _LONGEST_KEY = 1024
 
 _PROBLEMS = described(
     {
-        400: "The body is not what its headers say.",
+        400: "The body does not match its headers.",
         401: "Not signed in.",
         403: "The caller's role is not operator.",
         404: "There is no such binary or file.",
-        408: "The body came too slowly.",
+        408: "The body arrived too slowly.",
         413: "The body is too large.",
         415: "The body has a Content-Encoding other than zstd, gzip and identity.",
-        422: "A parameter is unknown or out of its range, or the file is of no use; the detail says why.",
-        503: "The database or the archive does not answer; Retry-After says when to ask again.",
+        422: "A parameter is unknown or out of its range, or the file cannot be used: the detail gives the "
+        "reason.",
+        503: "The database or the archive does not respond. Retry-After has the seconds to wait.",
         507: "The server's disk is full.",
     }
 )
 
 _SHA256 = re.compile("[0-9a-f]{64}")
 
-_KEY = "The binary: its build-id in hex, or `go:…` or `sha256:…` where it has none."
+_KEY = "Key of the binary: its build-id in hex, or `go:…` or `sha256:…` if it has none."
 Key = Annotated[str, Query(description=_KEY, max_length=_LONGEST_KEY)]
 KeyInPath = Annotated[str, PathParameter(description=_KEY, max_length=_LONGEST_KEY)]
 
@@ -111,9 +112,9 @@ def symbols_router(
 
     @router.get(
         "/symbols",
-        summary="Binaries by what they hide",
-        description="Binaries that captures hold, with the samples that pass through code of theirs that has no name, "
-        "what is stored for them, and how far reprocessing with better symbols is.",
+        summary="Binaries by samples without names",
+        description="Binaries in captures, with the samples that pass through their code without names, the files "
+        "stored for them, and the progress of reprocessing with better symbols.",
         response_model=symbol_models.SymbolsAnswer,
         responses=_only(401, 422, 503),
         **reading,
@@ -124,20 +125,26 @@ def symbols_router(
         show: Annotated[
             Which,
             Query(
-                description="missing: those that hide samples; all: what ran, and what files are stored for."
+                description="missing: binaries with samples without names. all: binaries that ran, and binaries with "
+                "stored files."
             ),
         ] = Which.MISSING,
         sort: Annotated[
             Order,
-            Query(description="cpu, the CPU time that has no name, like all but name: largest first."),
+            Query(description="cpu: the CPU time without names. All keys but name sort the largest first."),
         ] = Order.CPU,
         find: Annotated[
             str,
-            Query(max_length=200, description="Only with this text in name, path or key, whatever its case."),
+            Query(
+                max_length=200,
+                description="Only binaries with this text in their name, path or key, regardless of case.",
+            ),
         ] = "",
-        limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Binaries to show.")] = 100,
-        offset: Annotated[int, Query(ge=0, le=100_000_000, description="Binaries to skip.")] = 0,
-        days: Annotated[int, Query(ge=1, le=35, description="Samples of the last so many days count.")] = 1,
+        limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Largest number of binaries.")] = 100,
+        offset: Annotated[int, Query(ge=0, le=100_000_000, description="Number of binaries to skip.")] = 0,
+        days: Annotated[
+            int, Query(ge=1, le=35, description="Number of days, counted back from now, whose samples count.")
+        ] = 1,
     ) -> Response:
         may, query = allowed(request), ListingQuery(show, sort, find, limit, offset, days)
         return await answer(
@@ -147,10 +154,10 @@ def symbols_router(
     @router.post(
         "/symbols",
         summary="Upload a file with symbols",
-        description="The body is the file as it is: an executable, a library, a kernel or module, a debug file, split "
-        "DWARF; `Content-Encoding: zstd` or `gzip` is welcome. What it is is read from it. "
-        "Functions are named at once, in place; captures that hold the binary are reprocessed afterwards, which "
-        "/symbols/{key} and /reprocessings follow.",
+        description="The body is the file itself: an executable, a library, a kernel or module, a debug file, or split "
+        "DWARF. `Content-Encoding: zstd` or `gzip` is welcome. The file's content determines its kind. "
+        "Functions are named at once, in place. Captures that contain the binary are reprocessed "
+        "afterwards; /symbols/{key} and /reprocessings show the progress.",
         response_model=symbol_models.UploadAnswer,
         responses=_only(400, 401, 403, 408, 413, 415, 422, 503, 507),
         openapi_extra=_body("application/octet-stream", "The file."),
@@ -158,7 +165,7 @@ def symbols_router(
     )
     async def upload_symbols(
         request: Request,
-        name: Annotated[str, Query(max_length=255, description="Its base name, for people.")] = "",
+        name: Annotated[str, Query(max_length=255, description="Base name of the file, for display.")] = "",
     ) -> Response:
         who = _who(request, access)
         async with (
@@ -177,8 +184,8 @@ def symbols_router(
 
     @router.get(
         "/debug-files",
-        summary="Which files are stored",
-        description="Which of these files the repository has: an uploader asks before it sends.",
+        summary="Test which files are stored",
+        description="The files of a list that are already stored, for uploaders to skip.",
         response_model=symbol_models.KnownFiles,
         responses=_only(401, 422, 503),
         **reading,
@@ -190,7 +197,7 @@ def symbols_router(
             Query(
                 default_factory=list,
                 max_length=MAX_FILES_PER_QUERY,
-                description="SHA-256 of a file, hex; may be given again.",
+                description="SHA-256 of a file, hex; may be repeated.",
             ),
         ],
     ) -> Response:
@@ -207,8 +214,8 @@ def symbols_router(
     @router.get(
         "/symbols/{key:path}",
         summary="One binary's symbols",
-        description="What is stored for a binary, what was built from it, who is known not to have it and who was "
-        "asked, and its last reprocessing.",
+        description="The files stored for a binary, the lookup tables built from them, the places without its symbols, "
+        "the machines that were queried, and its last reprocessing.",
         response_model=symbol_models.BinaryAnswer,
         responses=_only(401, 404, 422, 503),
         **reading,
@@ -221,8 +228,8 @@ def symbols_router(
 
     @router.delete(
         "/symbols/{key:path}/{sha256}",
-        summary="Forget a file with symbols",
-        description="The next best candidate takes its place. Captures that it may have named are reprocessed.",
+        summary="Delete a file with symbols",
+        description="The next best candidate replaces it. Captures that it may have named are reprocessed.",
         response_model=symbol_models.RemovedFile,
         responses=_only(401, 403, 404, 422, 503),
         **changing,
@@ -230,7 +237,7 @@ def symbols_router(
     async def remove_symbols(
         request: Request,
         key: KeyInPath,
-        sha256: Annotated[str, PathParameter(description="Of the file, hex.")],
+        sha256: Annotated[str, PathParameter(description="SHA-256 of the file, hex.")],
     ) -> Response:
         digest = _digest(sha256)
         return await answer(request, lambda: as_json(symbol_documents.removed(service.remove(key, digest))))
@@ -238,9 +245,9 @@ def symbols_router(
     @router.post(
         "/sources",
         summary="Upload the sources of a binary",
-        description="The body is a tar archive of the files the binary was built from, each named by its path at that "
-        "time, as the debug information states it; `Content-Encoding: zstd` or `gzip` is welcome. Links and folders "
-        "are passed over.",
+        description="The body is a tar archive of the files that the binary was built from. Each has its path at that "
+        "time as its name, as in the debug information. `Content-Encoding: zstd` or `gzip` is welcome. "
+        "Links and folders are skipped.",
         response_model=symbol_models.SourcesAnswer,
         responses=_only(400, 401, 403, 408, 413, 415, 422, 503, 507),
         openapi_extra=_body("application/x-tar", "The archive."),
@@ -260,8 +267,9 @@ def symbols_router(
     @router.get(
         "/source",
         summary="A source file",
-        description="The text that a binary was built from: as it was uploaded, else from a debuginfod server or a checkout."
-        " Only of files that functions of it are known to come from, inlined ones among them; /lines names these.",
+        description="The text that a binary was built from: the uploaded one, else from a debuginfod server or a "
+        "checkout. Only files of its known functions are available, including inlined ones; /lines names "
+        "these files.",
         response_model=symbol_models.SourceAnswer,
         responses=_only(401, 404, 422, 503),
         **reading,
@@ -269,9 +277,7 @@ def symbols_router(
     async def source(
         request: Request,
         binary: Key,
-        path: Annotated[
-            str, Query(description="As the debug information states it.", max_length=_LONGEST_KEY)
-        ],
+        path: Annotated[str, Query(description="Path as in the debug information.", max_length=_LONGEST_KEY)],
     ) -> Response:
         def make() -> Made:
             return as_json(symbol_documents.source(binary, path, service.source(binary, path)))
@@ -281,8 +287,8 @@ def symbols_router(
 
     @router.get(
         "/reprocessings",
-        summary="Captures that are reprocessed",
-        description="Ingestions of better symbols: those under way first, then the latest.",
+        summary="Progress of reprocessing",
+        description="Reprocessings for better symbols: those in progress first, then the latest.",
         response_model=symbol_models.Reprocessings,
         responses=_only(401, 422, 503),
         **reading,
@@ -313,7 +319,7 @@ def _digest(text: str) -> bytes:
     if not _SHA256.fullmatch(text):
         raise Problem(
             HTTPStatus.UNPROCESSABLE_ENTITY,
-            f"{text[:80]!r} is no SHA-256: 64 hexadecimal digits in lower case.",
+            f"{text[:80]!r} is not a SHA-256: expected 64 hexadecimal digits in lower case.",
             kind="bad-parameter",
         )
     return bytes.fromhex(text)

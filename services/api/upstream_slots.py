@@ -32,9 +32,9 @@ class UpstreamSlots:
                 except TimeoutError as error:
                     raise Problem(
                         HTTPStatus.SERVICE_UNAVAILABLE,
-                        f"Others wait for sources of other servers; {self._patience_s:.0f} s long no place was free.",
+                        f"No slot for downloads of sources was free for {self._patience_s:.0f} s.",
                         kind="busy",
-                        hint="Ask again in a while.",
+                        hint="Retry later.",
                         headers={"Retry-After": "5"},
                     ) from error
                 yield

@@ -59,9 +59,9 @@ class Authority:
         except TypeError as error:
             # cryptography's own messages: one with and one without a passphrase.
             what = (
-                "is locked: give its passphrase by --passphrase-file or FLEETPROF_CA_PASSPHRASE"
+                "is encrypted: give its passphrase with --passphrase-file or FLEETPROF_CA_PASSPHRASE"
                 if not passphrase
-                else "is not locked, so it needs no passphrase; leave it away"
+                else "is not encrypted: omit the passphrase"
             )
             raise CertificateProblem(f"The authority's key {what}.") from error
         except ValueError as error:
@@ -102,7 +102,7 @@ def read_certificate(pem: bytes) -> x509.Certificate:
     try:
         return x509.load_pem_x509_certificate(pem)
     except ValueError as error:
-        raise CertificateProblem(f"Not a PEM certificate: {error}") from error
+        raise CertificateProblem(f"Invalid certificate: expected PEM. {error}") from error
 
 
 def _self_signed(

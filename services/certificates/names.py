@@ -24,7 +24,7 @@ def parse(kind: Kind, text: str) -> tuple[str, ...]:
     if not kind.is_server:
         if not _CALLER.match(text):
             raise CertificateProblem(
-                f"Invalid name {text!r} of a {kind.value}: expected at most 64 letters, digits, dots and dashes."
+                f"Invalid name {text!r} of a {kind.value}: expected at most 64 letters, digits, dots, dashes and underscores."
             )
         return (text,)
     return tuple(dict.fromkeys(_host(part.strip()) for part in text.split(",")))

@@ -158,7 +158,7 @@ class Register:
             key_files.write(key_path, key_pem(key), key_files.PRIVATE)
         if not isinstance(public, ec.EllipticCurvePublicKey):
             raise CertificateProblem(
-                f"{entry.path} was not signed by this authority: give its folder by --folder."
+                f"This authority did not sign {entry.path}: give the folder of its own authority with --folder."
             )
         signed = self._authority(kind.authority).sign(kind, entry.names, public, self._now, days=days)
         key_files.write(entry.path, certificate_pem(signed), key_files.PUBLIC)
@@ -221,7 +221,7 @@ def _require_keys(entries: list[Entry]) -> None:
     for entry in entries:
         if entry.kind is not None and not entry.path.with_suffix(".key").exists():
             raise CertificateProblem(
-                f"The key of {entry.path} is not in this folder, so it cannot be replaced here. Issue a new one: "
+                f"The key of {entry.path} is not in this folder, so this command cannot replace it. Issue a new one: "
                 f"fleetprof certs issue {entry.kind.value} {','.join(entry.names)} --replace --into FOLDER"
             )
 

@@ -148,14 +148,16 @@ def connect(
         target = urlsplit(url).netloc
         return Client(GrpcTransport(target, token=token, secure=scheme == "grpcs", **files), retries=retries)
     raise ClientError(
-        f"{url!r} is none of http://…, https://…, grpc://HOST:PORT, grpcs://HOST:PORT, unix:/PATH."
+        f"Invalid URL {url!r}: expected http://…, https://…, grpc://HOST:PORT, grpcs://HOST:PORT or unix:/PATH."
     )
 
 
 def _selection(given: Mapping[str, str]) -> data_pb2.Selection:
     unknown = sorted(set(given) - set(_SELECTION))
     if unknown:
-        raise TypeError(f"not a part of a selection: {', '.join(unknown)}; there is {', '.join(_SELECTION)}")
+        raise TypeError(
+            f"Unknown parts of a selection: {', '.join(unknown)}. Valid parts: {', '.join(_SELECTION)}."
+        )
     return data_pb2.Selection(**{_NAMES.get(name, name): value for name, value in given.items()})
 
 

@@ -17,7 +17,7 @@ def messages(pieces: Iterable[bytes]) -> Iterator[bytes]:
             at = start + length
         del held[:at]
     if held:
-        raise EOFError("a message is cut short")
+        raise EOFError("the last message is truncated")
 
 
 def _length(held: bytearray, at: int) -> tuple[int, int] | None:
@@ -30,4 +30,4 @@ def _length(held: bytearray, at: int) -> tuple[int, int] | None:
         value |= (byte & 0x7F) << 7 * place
         if byte < 0x80:
             return value, at + place + 1
-    raise EOFError("a message's length does not end")
+    raise EOFError("the length of a message has more than 10 bytes")

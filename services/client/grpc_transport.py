@@ -67,7 +67,7 @@ class GrpcTransport:
 
     def answer(self, route: str, parameters: Mapping[str, str], accept: str) -> bytes:  # noqa: ARG002 - as `Transport`
         """Raises `Refused`: gRPC serves streams only."""
-        raise Refused(f"/api/v1/{route} is answered by HTTP only.", hint="Connect to the http:// address.")
+        raise Refused(f"/api/v1/{route} is available over HTTP only.", hint="Connect to the http:// address.")
 
     def close(self) -> None:
         """Close the channel."""

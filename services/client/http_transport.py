@@ -45,9 +45,9 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
     ) -> Never:
         fp.close()
         raise Refused(
-            f"{req.host} sends to {newurl[:200]!r} (HTTP {code}).",
+            f"{req.host} redirects to {newurl[:200]!r} (HTTP {code}).",
             kind="redirect",
-            hint="Tokens are not sent on; if that is the server, connect to its own URL.",
+            hint="Redirects are not followed, so that the token stays with this server. If the other one is the right server, connect to its URL.",
         )
 
 
@@ -85,7 +85,7 @@ class HttpTransport:
                 content = b"".join(_unpacked(response))
             except _BREAKS as error:
                 self._check()
-                raise Broken(f"The answer broke off: {error!r}") from error
+                raise Broken(f"The response ended early: {error!r}") from error
             self._check()  # a response that `close` cut may look complete
             return content
 
@@ -112,7 +112,7 @@ class HttpTransport:
                     yield record
             except _BREAKS as error:
                 self._check()
-                raise Broken(f"The stream broke off: {error!r}") from error
+                raise Broken(f"The stream ended early: {error!r}") from error
 
     @contextmanager
     def _opened(
@@ -145,7 +145,7 @@ class HttpTransport:
             with error:
                 raise _meaning(error.code, error.headers, error.read(_PIECE)) from error
         except (OSError, http.client.HTTPException) as error:
-            raise Broken(f"{self._url} does not answer: {error}") from error
+            raise Broken(f"{self._url} does not respond: {error}") from error
         return response
 
 

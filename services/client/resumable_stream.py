@@ -56,7 +56,7 @@ class ResumableStream(Generic[_Record]):
                     # Set before the yield: a caller that saves the cursor after handling a record resumes after it.
                     self.cursor = record.cursor
                     yield record
-                broken = Broken("The stream ended before its end.")
+                broken = Broken("The stream ended before it was complete.")
             except Broken as error:
                 broken = error
             failures += 1

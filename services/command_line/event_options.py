@@ -17,7 +17,7 @@ Events = Annotated[
         "--event",
         metavar="EVENT",
         help=(
-            "Event, with @97 for every 97th or @99hz for a rate: cpu@99hz, page-faults, "
+            "Event to sample, with an optional period (@97: every 97th) or rate (@99hz): cpu@99hz, page-faults, "
             "tracepoint:sched:sched_switch@97, raw:0x1c2, pmu:NAME:TERM=VALUE; repeatable (docs/events.md)."
         ),
     ),

@@ -28,9 +28,9 @@ def api(
 ) -> None:
     """Run the API with the web UI.
 
-    Needs FLEETPROF_DATABASE_URL. Uploads of symbols also need FLEETPROF_ARCHIVE_URL, and FLEETPROF_REDIS_URL
-    for workers to use them at once. Any address but a loopback one needs FLEETPROF_API_TLS_CERT,
-    FLEETPROF_API_TLS_KEY and FLEETPROF_API_TOKENS; without them the API does not start.
+    Needs FLEETPROF_DATABASE_URL. Uploads of symbols also need FLEETPROF_ARCHIVE_URL. With FLEETPROF_REDIS_URL, workers use
+    uploaded symbols at once. Addresses other than loopback need FLEETPROF_API_TLS_CERT, FLEETPROF_API_TLS_KEY and
+    FLEETPROF_API_TOKENS; without them the API does not start.
     """
     from services.api.response_cache import ResponseCache  # noqa: PLC0415
     from services.api.serve import Listen, SymbolStore, serve  # noqa: PLC0415

@@ -24,8 +24,8 @@ WorkName = Literal["integer", "float", "memory"]
 app = typer.Typer(
     no_args_is_help=True,
     help=(
-        "Constants of platforms that counters cannot give: overlap coefficients, memory latency and "
-        "bandwidth.\n\nReports of capacity (`fleetprof report apu`) and frequency use them. There is one for "
+        "Constants of platforms that counters do not measure: overlap coefficients, memory latency and "
+        "bandwidth.\n\nReports of capacity (`fleetprof report apu`) and frequency use them. There is one constant for "
         "each kind, platform and application."
     ),
 )
@@ -44,7 +44,7 @@ Application = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Application or class of applications; empty: all applications without a constant of their own.",
+        help="Application or class of applications; empty: all applications that have no constant of their own.",
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the results and store nothing.")]
@@ -78,7 +78,8 @@ def smt(  # noqa: PLR0917 - the command line is its signature
     """Measure the overlap coefficient on an idle core: one thread alone, then both.
 
     Needs a gateway started with --allow-calibration, and a machine with two threads per core.
-    `fleetprof calibrate smt node7 --work float --application render`
+
+    Example: `fleetprof calibrate smt node7 --work float --application render`
     """
     from collector.calibration_figures import overlap_figure  # noqa: PLC0415 - a command imports what it runs
     from collector.calibration_runner import Workload, smt_request  # noqa: PLC0415
@@ -101,7 +102,9 @@ def memory(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Measure the latency of a load that misses every cache, and the read bandwidth of all cores of a socket.
 
-    Needs a gateway started with --allow-calibration. `fleetprof calibrate memory node7 --for 10s`
+    Needs a gateway started with --allow-calibration.
+
+    Example: `fleetprof calibrate memory node7 --for 10s`
     """
     from collector.calibration_figures import memory_figures  # noqa: PLC0415
     from collector.calibration_runner import memory_request  # noqa: PLC0415
@@ -129,7 +132,8 @@ def throughput(  # noqa: PLR0917 - the command line is its signature
     """Store an overlap coefficient from your own stress tests, one throughput per repetition.
 
     @FILE reads the last column of a CSV file and skips a heading line.
-    `fleetprof calibrate throughput "Intel Xeon" 2499904 2274404 --application search` gives 2.198.
+
+    Example: `fleetprof calibrate throughput "Intel Xeon" 2499904 2274404 --application search` stores 2.198.
     """
     from collector.calibration_figures import overlap_figure  # noqa: PLC0415
 
@@ -152,7 +156,7 @@ def set_(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Store a known constant.
 
-    `fleetprof calibrate set memory-latency "Intel Xeon" 91 --lo 88 --hi 94`
+    Example: `fleetprof calibrate set memory-latency "Intel Xeon" 91 --lo 88 --hi 94`
     """
     from services.views import calibrations as view  # noqa: PLC0415
     from storage.calibrations import Calibration, Kind  # noqa: PLC0415
@@ -162,7 +166,7 @@ def set_(  # noqa: PLR0917 - the command line is its signature
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     _keep([figure])
-    _warn_of_strangers(platform)
+    _warn_of_unknown_clients(platform)
     typer.echo(f"Stored: {view.subject(figure)} is {view.worded(figure)}.")
 
 
@@ -189,7 +193,7 @@ def list_(as_json: AsJson = False) -> None:
 
 @app.command()
 def forget(kind: KindOf, platform: Platform, application: Application = ANY) -> None:
-    """Delete a constant. Models then use that of all applications, or report that there is none."""
+    """Delete a constant. Models then use the constant of all applications, or report that there is none."""
     from storage import calibrations  # noqa: PLC0415
 
     with _store() as connection:
@@ -305,7 +309,7 @@ def _numbers(name: str, text: str) -> list[float]:
             del fields[0]
     wrong = [field for field in fields if not _is_number(field)]
     if wrong or not fields:
-        shown = repr(wrong[0].strip()[:40]) if wrong else "nothing"
+        shown = repr(wrong[0].strip()[:40] if wrong else "")
         raise typer.BadParameter(f"Invalid {name} {shown}: expected comma-separated numbers, or @FILE.")
     return [float(field) for field in fields]
 
@@ -318,7 +322,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _warn_of_strangers(platform: str) -> None:
+def _warn_of_unknown_clients(platform: str) -> None:
     """Warn of a platform without machines: models would never find its constants."""
     from storage import inventory  # noqa: PLC0415
 

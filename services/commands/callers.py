@@ -26,7 +26,7 @@ def callers(  # noqa: PLR0917 - the command line is its signature
     function: Annotated[
         str,
         typer.Argument(
-            help="Full name; or matchers on function, file and binary in braces, e.g. '{binary=\"libz.so.1\"}'."
+            help="Full name of a function; or matchers on function, file and binary in braces, e.g. '{binary=\"libz.so.1\"}'."
         ),
     ],
     select: Select = "{}",
@@ -37,7 +37,10 @@ def callers(  # noqa: PLR0917 - the command line is its signature
     focus: Focus = "",
     ignore: Ignore = "",
     tree: Annotated[
-        bool, typer.Option("--tree", help="Print trees: also callers of callers and callees of callees.")
+        bool,
+        typer.Option(
+            "--tree", help="Print trees, which also contain callers of callers and callees of callees."
+        ),
     ] = False,
     rows: Rows = 15,
     engine: Engine = EngineChoice.POSTGRES,
@@ -45,8 +48,10 @@ def callers(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Print the callers and callees of a function.
 
-    `of it` is the share of the function's own total: 80 % means that 80 % of the stacks through the function have this
-    caller. A recursive call counts once per stack. `fleetprof callers malloc '{application="nginx"}' --from now-1d`
+    The column `of function` is the share of the function's own total: 80 % means that 80 % of the stacks through the function have
+    this caller. A recursive call counts once per stack.
+
+    Example: `fleetprof callers malloc '{application="nginx"}' --from now-1d`
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 

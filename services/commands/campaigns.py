@@ -21,14 +21,14 @@ app = typer.Typer(
     no_args_is_help=True,
     help=(
         "Sampling plans: which machines are visited, how often, and which events are sampled.\n\n`fleet` is "
-        "the default campaign of every query. A campaign whose visits fail too often stops itself."
+        "the default campaign of every query. A campaign stops itself if too many of its visits fail."
     ),
 )
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The campaign's name, e.g. fleet.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-_THINNED = "{:.3g} of its visits are drawn, because ingestion is behind. Run more workers."
+_THINNED = "Only {:.3g} of its planned visits are drawn, because ingestion is behind. Run more workers."
 
 
 @app.command("list")
@@ -129,7 +129,7 @@ def set_(  # noqa: PLR0917 - the command line is its signature
         typer.Option(
             exists=True,
             dir_okay=False,
-            help="Several events: a JSON array of {event, duration_ms, rate_hz or period, stacks, turn}.",
+            help="File with several events: a JSON array of {event, duration_ms, rate_hz or period, stacks, turn}.",
         ),
     ] = None,
     event: Events = None,
@@ -153,16 +153,19 @@ def set_(  # noqa: PLR0917 - the command line is its signature
     ] = None,
     window: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Number of latest visits for that percentage."),
+        typer.Option(
+            min=1, metavar="N", help="Number of latest visits that this percentage is computed from."
+        ),
     ] = None,
 ) -> None:
-    """Change a campaign, or create one. Options not given keep their values; a new campaign takes those of `fleet`.
+    """Change a campaign, or create one. Omitted options keep their values; a new campaign takes the values of `fleet`.
 
-    For example, all machines of one kernel at ten times the rate:
+    Example: sample all machines of one kernel at ten times the rate:
 
         fleetprof campaigns set new-kernel --machines kernel=6.18.1 --visits 10 --rate 999
 
-    Or the places where threads of search machines wait, and the cycles per instruction of ten control groups:
+    Example: sample the places where threads of search machines wait, and count the cycles per instruction of ten control
+    groups:
 
         fleetprof campaigns set waits --machines cluster=search --event context-switches --cgroups 10
     """
@@ -215,8 +218,8 @@ def set_(  # noqa: PLR0917 - the command line is its signature
     pace = [each.visits_per_round / each.period_s for each in (before, definition)]
     if campaign.last_round >= 0 and not math.isclose(*pace):
         typer.echo(
-            "The new density of visits holds from the next full hour on; every hour has one density, which is part of its "
-            "strata, so results stay unbiased (docs/numbers.md)."
+            "The new density of visits applies from the next full hour on. Every hour has one density, which is part of "
+            "its strata, so results stay unbiased (docs/numbers.md)."
         )
 
 
@@ -239,7 +242,7 @@ def stop(
 
 @app.command()
 def resume(name: Name) -> None:
-    """Resume a campaign, also one that stopped itself; earlier failures do not count."""
+    """Resume a campaign, including one that stopped itself. Earlier failures no longer count."""
     from collector.default_campaign import BY_HAND  # noqa: PLC0415
     from storage import campaigns  # noqa: PLC0415
     from storage.campaigns import State  # noqa: PLC0415
@@ -251,7 +254,7 @@ def resume(name: Name) -> None:
     with _store() as connection:
         changed = campaigns.set_state(connection, name, State.RUNNING, "")
     typer.echo(
-        f"{name} is running; its next round is drawn when that begins."
+        f"{name} is running. Its next round is drawn when the round begins."
         if changed
         else f"{name} was already running."
     )

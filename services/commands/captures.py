@@ -17,7 +17,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help=(
         "Raw captures.\n\nA capture that cannot be ingested is quarantined with the reason: it is damaged, it "
-        "ended every worker that tried it, or a newer version made it. Captures of a newer version are "
+        "crashed every worker that tried it, or a newer version of fleetprof made it. Captures of a newer version are "
         "retried automatically after the upgrade of collector and workers."
     ),
 )
@@ -46,14 +46,14 @@ def list_(
     from rich.table import Table  # noqa: PLC0415
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("visit", "machine", "drawn at, UTC", "state", "tried", "why"):
+    for heading in ("visit", "machine", "drawn at, UTC", "state", "attempts", "reason"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "visit")
     for one in found:
         table.add_row(
             str(one.visit_id),
             one.machine,
             f"{one.drawn_at:%Y-%m-%d %H:%M:%S}",
-            "quarantined" if one.is_quarantined else "waits",
+            "quarantined" if one.is_quarantined else "waiting",
             str(one.attempts),
             one.why if one.archived else f"{one.why} (no longer in the archive)",
         )
@@ -74,13 +74,13 @@ def retry(
     from storage import quarantine as store  # noqa: PLC0415
 
     if bool(visits) == all_:
-        raise typer.BadParameter("Give visits, or --all.")
+        raise typer.BadParameter("Give either visit ids or --all.")
     with _store() as connection:
         again = store.retry(connection, None if all_ else visits)
     typer.echo(f"Retrying {again} {'capture' if again == 1 else 'captures'}.")
     if visits and again < len(set(visits)):
         typer.secho(
-            f"fleetprof: {len(set(visits)) - again} of them were not quarantined, or are not in the archive.",
+            f"fleetprof: {len(set(visits)) - again} of the given captures were not quarantined, or are not in the archive.",
             err=True, fg="red",
         )  # fmt: skip
         raise typer.Exit(1)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     help=(
-        "Certificates for machines that are reached over the network: a private authority (CA).\n\nA gateway "
+        "A private certificate authority (CA), for machines that are reached over the network.\n\nA gateway "
         "serves only callers whose certificate contains a role. A collector may take captures; a viewer may "
         "only read a machine's description and health; a gateway's own certificate permits no calls. For "
         "example:\n\n    fleetprof certs init\n\n    fleetprof certs issue collector main\n\n    fleetprof certs "
@@ -51,7 +51,7 @@ def init(
 ) -> None:
     """Create the authority: ca.key, which signs, and ca.crt, which both sides need.
 
-    With a passphrase the key is encrypted; without one anyone who can read the folder can use it.
+    A passphrase encrypts the key. Without one, every user who can read the folder can use the key.
     """
     register = _register(folder, passphrase_file)
     entry = register.init(days=days, keep=keep)
@@ -74,8 +74,8 @@ def issue(  # noqa: PLR0917 - the command line is its signature
         typer.Argument(
             metavar="NAME",
             help=(
-                "Name in each certificate. For a server: its host name or address as in the inventory; several of "
-                "one machine separated by commas. For a caller: a word."
+                "Name in each certificate. For a server: its host name or address as in the inventory; several names of "
+                "one machine are separated by commas. For a caller: one word."
             ),
         ),
     ],
@@ -84,7 +84,7 @@ def issue(  # noqa: PLR0917 - the command line is its signature
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Write key, certificate and ca.crt to this folder instead; no copy of the key stays here.",
+            help="Write key, certificate and ca.crt to this folder. The folder of certificates gets no copy of the key.",
         ),
     ] = None,
     days: Days = 397,
@@ -96,11 +96,14 @@ def issue(  # noqa: PLR0917 - the command line is its signature
     ] = False,
     keep: Keep = False,
     keep_days: Annotated[
-        int, typer.Option(min=0, help="With --keep: minimum days left of a certificate that is kept.")
+        int,
+        typer.Option(
+            min=0, help="With --keep: a certificate is kept only if it is valid for more than this many days."
+        ),
     ] = 30,
     passphrase_file: PassphraseFile = None,
 ) -> None:
-    """Create keys and certificates, one for each NAME. The API's are signed by a separate authority (api-ca.crt).
+    """Create keys and certificates, one for each NAME. A separate authority (api-ca.crt) signs those of the API.
 
     Existing files are never overwritten. With --keep the command may be repeated.
     """
@@ -138,7 +141,7 @@ def show(
     folder: Folder = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List all certificates with the days left. Exit code 1: a certificate has expired."""
+    """List all certificates with the days left. The exit code is 1 if a certificate has expired."""
     register = _register(folder, None)
     entries = list(register.entries())
     now = datetime.now(UTC)
@@ -163,14 +166,15 @@ def renew(
     new_keys: Annotated[
         bool,
         typer.Option(
-            "--new-keys", help="Also create new keys; without it only the certificates must be copied."
+            "--new-keys",
+            help="Also create new keys. Without this option only the certificates must be copied to the machines.",
         ),
     ] = False,
     passphrase_file: PassphraseFile = None,
 ) -> None:
-    """Sign certificates that expire soon again, for the same names; suitable for a monthly timer.
+    """Renew certificates that expire soon, for the same names.
 
-    Gateways and collectors load new files automatically.
+    The command is suitable for a monthly timer. Gateways and collectors load new files automatically.
     """
     renewed = _register(folder, passphrase_file).renew(within_days=within, days=days, new_keys=new_keys)
     for issued in renewed:
@@ -223,7 +227,7 @@ def _print(entries: "list[Entry]", folder: Path, now: datetime) -> None:
             entry.kind.value if entry.kind else "authority",
             ", ".join(entry.names),
             f"{entry.ends:%Y-%m-%d}",
-            "ended" if left < 0 else str(left),
+            "expired" if left < 0 else str(left),
             str(entry.path.relative_to(folder)),
             style=style,
         )

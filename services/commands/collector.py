@@ -34,7 +34,7 @@ def collector(
 ) -> None:
     """Draw machines at random, visit them, and archive their captures.
 
-    Runs until SIGTERM or Ctrl-C, then lets visits in progress finish for 10 s. Needs FLEETPROF_DATABASE_URL and
+    Runs until SIGTERM or Ctrl-C, then waits at most 10 s for running visits. Needs FLEETPROF_DATABASE_URL and
     FLEETPROF_REDIS_URL, and waits while one of them is unavailable. Several collectors may share one database:
     every round is drawn once.
     """

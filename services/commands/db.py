@@ -17,8 +17,9 @@ app = typer.Typer(no_args_is_help=True, help="The database: tables, partitions, 
 def upgrade() -> None:
     """Upgrade the tables to this version, all or nothing.
 
-    Stop every collector, worker and API first, and dump the database: that dump is the only way back
-    (docs/deploy.md, "Versions"). If the tables are already of this version, nothing changes, whatever is running.
+    Stop every collector, worker and API first, and dump the database: only the dump can undo the upgrade
+    (docs/deploy.md, "Versions"). If the tables already have this version, the command changes nothing, and other processes
+    may run.
     """
     from storage.migrate import upgrade as bring_up  # noqa: PLC0415 - a command imports what it runs
 
@@ -29,7 +30,7 @@ def upgrade() -> None:
 
 @app.command()
 def partition() -> None:
-    """Create the partitions of today and the next days; the collector does this by itself."""
+    """Create the partitions of today and the next days; the collector does this automatically."""
     from collector.sweep import create_partitions  # noqa: PLC0415
     from storage import partitions  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
@@ -46,7 +47,7 @@ def partition() -> None:
 def rollup() -> None:
     """Add ingested visits to rollups, and build buckets of closed days; the collector does this every minute.
 
-    May be interrupted, and may run beside all other processes.
+    The command may be interrupted, and may run beside all other processes.
     """
     from storage.database import open_engine  # noqa: PLC0415
     from storage.rollup.apply_queue import RollupWriter  # noqa: PLC0415
@@ -77,7 +78,7 @@ def rebuild(
 ) -> None:
     """Rebuild the rollups of a day from its profiles, if they may be wrong.
 
-    Meanwhile new visits of that day wait, and queries use the old rollups until the new ones are complete.
+    Until the new rollups are complete, new visits of that day wait, and queries use the old rollups.
     """
     from storage.database import open_engine  # noqa: PLC0415
     from storage.rollup.rebuild import application_id  # noqa: PLC0415
@@ -100,7 +101,8 @@ def retain(
 ) -> None:
     """Delete data older than its retention; the collector does this every hour.
 
-    A day's profiles are deleted after they were added to rollups. May be interrupted, and may run beside all other processes.
+    A day's profiles are deleted only after they were added to rollups. The command may be interrupted, and may run beside all
+    other processes.
     """
     from storage.archive import Archive  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
@@ -126,7 +128,7 @@ def retain(
             f"{done.kept_back.waiting} visits are not in rollups yet; the collector adds them."
         )
     if done.busy:
-        typer.echo("Profiles to be deleted are in constant use by queries; try again later.")
+        typer.echo("Queries are using the profiles to be deleted; try again later.")
     if done.raw.captures:
         never = f", {done.raw.never_ingested} of them never ingested" if done.raw.never_ingested else ""
         typer.echo(f"{done.raw.captures} raw captures deleted{never}.")
@@ -148,7 +150,7 @@ def retain(
 def sweep() -> None:
     """Delete stacks, functions and labels that are unused; the collector does this once a week.
 
-    Reads every profile and rollup. May be interrupted, and may run beside all other processes.
+    The command reads every profile and rollup. It may be interrupted, and may run beside all other processes.
     """
     from rich.console import Console  # noqa: PLC0415
 
@@ -179,7 +181,7 @@ def dump(
     """Write the database to a file in pg_dump's custom format, without stopping any process.
 
     Copy the archive afterwards, never before (docs/operations.md). Uses FLEETPROF_DATABASE_URL, the `fleetprof up`
-    that runs here, or the data of one that does not run.
+    that runs here, or the data of a stopped `fleetprof up`.
     """
     from services.deployment.backup import dump as write  # noqa: PLC0415
     from storage.blob_bucket import without_secrets  # noqa: PLC0415

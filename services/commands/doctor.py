@@ -21,17 +21,17 @@ def doctor(
         Part,
         typer.Argument(
             help=(
-                "gateway: what hides data from a gateway on this machine; server: database, broker, archive, symbol "
+                "gateway: conditions that hide data from a gateway on this machine; server: database, broker, archive, symbol "
                 "folders, certificates, debuginfod, clocks, disks."
             )
         ),
     ] = Part.ALL,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Print what is missing here, what that costs, and the command that fixes it.
+    """Print the problems of this machine, the effect of each, and the command that fixes it.
 
-    Run it as the user, and with the settings, of the process in question: a gateway's capabilities are those of
-    its own process. On a node with only the gateway, run `fleetprof-gateway --doctor`. Exit code 1: a finding is bad.
+    Run it as the same user and with the same settings as the process in question, because a gateway's capabilities are those of
+    its own process. On a node with only the gateway, run `fleetprof-gateway --doctor`. The exit code is 1 if a finding is bad.
     """
     from gateway.doctor import findings  # noqa: PLC0415 - a command imports what it runs
     from gateway.doctor.node_checks import check_node  # noqa: PLC0415

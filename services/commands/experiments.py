@@ -44,8 +44,10 @@ def add(
     """Store a file of experiments: all of it or, if it contains an error, nothing.
 
     Columns: platform, target, beside, metric, value, mlines_per_s, gb_per_s and, if necessary, cores. A line with an empty
-    `beside` is a run alone, with the target's time, CPI or IPC and its pressure; every other line is a mix. Errors are
-    reported by line and column. `fleetprof experiments add lab-7.csv`
+    `beside` is a run alone, with the target's time, CPI or IPC and its pressure. Every other line is a mix. Error messages
+    name the line and the column.
+
+    Example: `fleetprof experiments add lab-7.csv`
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 
@@ -109,7 +111,7 @@ def show(
 
 @app.command()
 def remove(name: Name) -> None:
-    """Delete experiments. Models then use others, or only visits."""
+    """Delete experiments. Models then use other experiments, or only visits."""
     with _service() as service:
         service.remove(name)
     typer.echo(f"Deleted experiments {name}.")

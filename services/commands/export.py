@@ -86,8 +86,8 @@ def export(  # noqa: PLR0917 - the command line is its signature
         str,
         typer.Option(
             help=(
-                "Labels that split the stacks, e.g. application,version: labels of pprof's samples, root frames of "
-                "collapsed stacks."
+                "Labels that split the stacks, e.g. application,version. They become labels of pprof's samples, or root "
+                "frames of collapsed stacks."
             )
         ),
     ] = "",
@@ -147,7 +147,7 @@ def export(  # noqa: PLR0917 - the command line is its signature
             param_hint="--by",
         )
     if output.is_dir():
-        raise typer.BadParameter(f"{output} is a folder; give a file.", param_hint="--output")
+        raise typer.BadParameter(f"{output} is a folder: give a file.", param_hint="--output")
     selection_options: dict[str, Any] = {"event": event, "campaign": campaign}
     selection_options |= {
         "focus": focus,

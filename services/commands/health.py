@@ -26,13 +26,14 @@ def health(
     live: Annotated[
         bool, typer.Option("--live", help="Check /healthz (alive) instead of /readyz (ready).")
     ] = False,
-    metrics: Annotated[bool, typer.Option("--metrics", help="Print metrics instead.")] = False,
+    metrics: Annotated[bool, typer.Option("--metrics", help="Print metrics instead of health.")] = False,
 ) -> None:
     """Check whether processes are ready; exit code 1 if one is not.
 
-    For health checks of containers, `fleetprof health 127.0.0.1:9464`, and for people. The address of a collector or a worker
-    is FLEETPROF_COLLECTOR_METRICS_LISTEN or FLEETPROF_WORKER_METRICS_LISTEN, that of a gateway is its --metrics-listen, and the API serves health
-    checks at its own address. Certificates are not verified, as by kubelets: no secret is sent to an ADDRESS.
+    It also serves as the health check of a container: `fleetprof health 127.0.0.1:9464`. The address of a collector is
+    FLEETPROF_COLLECTOR_METRICS_LISTEN, that of a worker is FLEETPROF_WORKER_METRICS_LISTEN, and that of a gateway is its
+    --metrics-listen. The API serves health checks at its own address. Like a kubelet, the command does not verify
+    certificates; it sends no secret to an ADDRESS.
     """
     from http import HTTPStatus  # noqa: PLC0415 - a command imports what it runs
 

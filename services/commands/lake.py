@@ -26,7 +26,7 @@ def export(
     again: Annotated[
         bool,
         typer.Option(
-            "--again", help="Also days that are up to date, or that wait for captures to be ingested."
+            "--again", help="Also export days that are up to date, or that wait for captures to be ingested."
         ),
     ] = False,
     replace: Annotated[
@@ -34,18 +34,18 @@ def export(
         typer.Option(
             "--replace",
             help=(
-                "Also days of which the lake has more than PostgreSQL, or that another database exported: their "
-                "data in the lake is lost."
+                "Also export days that have more data in the lake than in PostgreSQL, or that another database exported. "
+                "Their data in the lake is lost."
             ),
         ),
     ] = False,
 ) -> None:
-    """Export closed days that are not in the lake, or not in their current state; the collector does this every hour.
+    """Export closed days that are missing or outdated in the lake; the collector does this every hour.
 
-    A day with captures that are not ingested waits for them, at most five days. A day of which the lake has more than
-    PostgreSQL, as after restoring an older dump, is not exported. An exported day becomes visible when its files were read
-    back and add up to the totals in PostgreSQL. May be interrupted, and may run beside all other processes: incomplete
-    files are never read.
+    A day waits at most five days for captures that are not ingested. A day is not exported if it has more data in the lake
+    than in PostgreSQL, for example after an older dump was restored. An exported day becomes visible when its files were read
+    back and add up to the totals in PostgreSQL. The command may be interrupted, and may run beside all other processes:
+    incomplete files are never read.
     """
     from datetime import UTC  # noqa: PLC0415 - a command imports what it runs
 

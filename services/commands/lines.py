@@ -14,7 +14,7 @@ def lines(  # noqa: PLR0917 - the command line is its signature
     function: Annotated[
         str,
         typer.Argument(
-            help='Full name; or matchers in braces, e.g. \'{file=~".*/inflate.c",binary="libz.so.1"}\'.'
+            help='Full name of a function; or matchers in braces, e.g. \'{file=~".*/inflate.c",binary="libz.so.1"}\'.'
         ),
     ],
     select: Annotated[
@@ -29,8 +29,10 @@ def lines(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Print the source lines of a function, or of all functions of a file, with their cost.
 
-    Builds with the same source are added up; different versions are printed one after the other. Without stored sources
-    (`fleetprof symbols sources upload`) builds cannot be matched. `fleetprof lines inflate_fast --from now-1d`
+    The costs of builds with the same source are added up. Different versions of a source are printed one after the other.
+    Builds can be matched only if their sources are stored (`fleetprof symbols sources upload`).
+
+    Example: `fleetprof lines inflate_fast --from now-1d`
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 

@@ -19,7 +19,7 @@ def query(  # noqa: PLR0917 - the command line is its signature
         typer.Argument(
             help=(
                 'Matchers on labels, e.g. \'{application="nginx",platform=~"AMD.*"}\', and on frames: function=, '
-                "file=, binary= of any frame, self.function= … of the innermost."
+                "file=, binary= of any frame, self.function= … of the innermost frame."
             )
         ),
     ] = "{}",
@@ -48,8 +48,8 @@ def query(  # noqa: PLR0917 - the command line is its signature
         typer.Option(
             metavar="MEASURE",
             help=(
-                "Unit: share, samples, core-seconds, cores, machines (the number fully used; only for the whole "
-                "fleet, without matchers) or money (at FLEETPROF_PRICE_PER_CORE_HOUR)."
+                "Unit: share, samples, core-seconds, cores, machines (the number of fully used machines; only for the "
+                "whole fleet, without matchers) or money (at FLEETPROF_PRICE_PER_CORE_HOUR)."
             ),
         ),
     ] = Measure.SHARE,
@@ -96,7 +96,7 @@ def query(  # noqa: PLR0917 - the command line is its signature
     """Print the top functions of a selection, or a table by other keys.
 
     Numbers are estimates for the whole fleet with 95 % confidence intervals. --diff, --diff-from and --diff-to compare the
-    self shares of two selections; options not given are the same for both. Uses FLEETPROF_DATABASE_URL, or the
+    self shares of two selections; an omitted option is the same for both. Uses FLEETPROF_DATABASE_URL, or the
     `fleetprof up` that runs here. --engine duckdb needs only FLEETPROF_LAKE_URL and gives the same numbers, for days
     that ended at least 48 hours ago.
     """
@@ -115,7 +115,9 @@ def query(  # noqa: PLR0917 - the command line is its signature
     settings = read_settings()
     price = settings.price_per_core_hour
     if measure is Measure.MONEY and price is None:
-        raise typer.BadParameter("Set FLEETPROF_PRICE_PER_CORE_HOUR to use money.", param_hint="--measure")
+        raise typer.BadParameter(
+            "money needs a price: set FLEETPROF_PRICE_PER_CORE_HOUR.", param_hint="--measure"
+        )
     compares = not (base is base_since is base_until is None)
     if compares and trust:
         raise typer.BadParameter(
@@ -124,7 +126,8 @@ def query(  # noqa: PLR0917 - the command line is its signature
         )
     if measure is not Measure.SHARE and (compares or trust):
         raise typer.BadParameter(
-            "Comparisons and reliability are only of shares: remove --measure.", param_hint="--measure"
+            "--measure does not apply to --diff and --reliability, which print shares: remove it.",
+            param_hint="--measure",
         )
     selection_options: dict[str, Any] = {"event": event, "campaign": campaign}
     selection_options |= {

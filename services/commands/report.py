@@ -33,7 +33,7 @@ for _asked in (
 
 @app.callback()
 def report() -> None:
-    """Reports on the whole fleet. Exit code 3: the report has no result and gives the reason."""
+    """Reports on the whole fleet. The exit code is 3 if a report has no result; it prints the reason."""
 
 
 @app.command()
@@ -41,7 +41,7 @@ def movers(  # noqa: PLR0917 - the command line is its signature
     select: Select = "{}",
     event: Event = "cpu",
     since: Annotated[
-        str, typer.Option("--from", help="Start. Default, with --to: the last complete UTC day.")
+        str, typer.Option("--from", help="Start. Default without --from and --to: the last complete UTC day.")
     ] = "",
     until: Annotated[str, typer.Option("--to", help="End, in the same form.")] = "",
     before: Annotated[
@@ -58,9 +58,10 @@ def movers(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Print significant changes since the day before, and their causes.
 
-    A cause is a version, compiler, kernel, platform, datacenter or application whose part of the fleet changed (mix), or in
-    which the share changed more than elsewhere (within). `fleetprof report movers '{application="search"}' --before 1w`
-    The exit code is 3 if there is no result.
+    A cause is a version, compiler, kernel, platform, datacenter or application. Either its part of the fleet changed (mix), or
+    the share changed more in it than elsewhere (within). The exit code is 3 if there is no result.
+
+    Example: `fleetprof report movers '{application="search"}' --before 1w`
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 

@@ -50,7 +50,9 @@ def series(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Print a selection over time: busy cores with their interval, and the self shares of the heaviest rows.
 
-    Steps are whole minutes, hours, days or weeks of UTC. `fleetprof series --by application --from now-7d --step 1d`
+    Steps are whole minutes, hours, days or weeks in UTC.
+
+    Example: `fleetprof series --by application --from now-7d --step 1d`
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 

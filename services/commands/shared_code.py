@@ -49,28 +49,32 @@ def shared_code(  # noqa: PLR0917 - the command line is its signature
         typer.Option(
             min=0,
             max=1,
-            help="Omit functions whose share of some application is larger than this with certainty.",
+            help="Omit functions whose share of any application is certainly larger than this.",
         ),
     ] = 0.05,
-    applications: Annotated[int, typer.Option(min=1, help="Omit functions that fewer applications use.")] = 2,
+    applications: Annotated[
+        int, typer.Option(min=1, help="Minimum number of applications that use a function.")
+    ] = 2,
     saving: Annotated[
-        float, typer.Option(min=0, max=1, help="Part of the cost that a change would save.")
+        float, typer.Option(min=0, max=1, help="Fraction of the cost that a change would save.")
     ] = 0.1,
     users: Annotated[
         str | None,
         typer.Option(
             metavar="FUNCTION",
-            help="Print the users of this function and its callers there instead; a name, or matchers in braces.",
+            help="Instead, print the applications that use this function, and its callers in each. A name, or matchers in braces.",
         ),
     ] = None,
     rows: Rows = 30,
     engine: Engine = EngineChoice.POSTGRES,
     as_json: AsJson = False,
 ) -> None:
-    """Print functions on which each program spends little and the fleet much, and what a saving is worth.
+    """Print functions that cost each program little and the fleet much, and the value of a saving.
 
-    Owners of applications do not find these: each sees a percent or two. With FLEETPROF_PRICE_PER_CORE_HOUR savings are in
-    money. Callers of a function to be removed: `fleetprof shared-code --users old_checksum`
+    In the profile of one application such a function is only a percent or two, so its owners overlook it. If
+    FLEETPROF_PRICE_PER_CORE_HOUR is set, savings are in money.
+
+    To list the callers of a function before you remove it: `fleetprof shared-code --users old_checksum`
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 

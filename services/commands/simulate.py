@@ -29,7 +29,7 @@ def simulate(  # noqa: PLR0917 - the command line is its signature
         Path | None,
         typer.Option(
             help=(
-                "Folder to write symbols to, for the worker's FLEETPROF_SYMBOL_DIRS. Default: "
+                "Output folder of symbols, for the worker's FLEETPROF_SYMBOL_DIRS. Default: "
                 "STATE_DIR/simulated/binaries."
             )
         ),
@@ -43,10 +43,12 @@ def simulate(  # noqa: PLR0917 - the command line is its signature
     truth: Annotated[
         Path | None,
         typer.Option(
-            help="Write the true values for the time served to this file as JSON; - is standard output."
+            help="Write the true values of the serving time to this file as JSON; - is standard output."
         ),
     ] = None,
-    real_time: Annotated[bool, typer.Option("--real-time", help="Let windows take their full time.")] = False,
+    real_time: Annotated[
+        bool, typer.Option("--real-time", help="Let sampling windows take their full time.")
+    ] = False,
     no_failures: Annotated[bool, typer.Option("--no-failures", help="Simulate no failed visits.")] = False,
     for_: Annotated[
         float | None,
@@ -54,14 +56,14 @@ def simulate(  # noqa: PLR0917 - the command line is its signature
             "--for",
             parser=Duration,
             metavar="DURATION",
-            help="Stop after this long. Default: at Ctrl-C.",
+            help="Stop after this time. Default: run until Ctrl-C.",
         ),
     ] = None,
 ) -> None:
     """Serve a simulated fleet: thousands of machines with the protocol of gateways.
 
     Load, applications, releases, failures and stacks come from a model, so fleetprof's estimates can be compared with the
-    true values. Nothing of this machine is sampled. To see such a fleet with its results: `fleetprof up --simulate 1000`.
+    true values. This machine is not sampled. To start such a fleet and see its results: `fleetprof up --simulate 1000`.
     """
     from services.deployment.simulation_session import run  # noqa: PLC0415 - a command imports what it runs
     from simulation.fleet_plan import FleetPlan  # noqa: PLC0415

@@ -10,9 +10,9 @@ from services.configuration.settings import read_settings
 def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print the API's JSON.")] = False,
 ) -> None:
-    """Print the coverage of the fleet: campaigns, the last day's visits and their failures, and captures to be ingested.
+    """Print the coverage of the fleet: campaigns, visits and failures of the last day, and waiting captures.
 
-    The same as /api/v1/status. Uses FLEETPROF_DATABASE_URL, or the `fleetprof up` that runs here.
+    The route /api/v1/status returns the same data. Uses FLEETPROF_DATABASE_URL, or the `fleetprof up` that runs here.
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 

@@ -34,7 +34,7 @@ Token = Annotated[
     str | None,
     typer.Option(
         metavar="TOKEN",
-        help="Token for that API. Default: FLEETPROF_TOKEN, which other users of this machine cannot read.",
+        help="Token for that API. Default: FLEETPROF_TOKEN, which is safer, because other users of this machine can read options.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -50,14 +50,14 @@ def upload(  # noqa: PLR0917 - the command line is its signature
         typer.Argument(metavar="PATH…", help="Binaries, debug files, modules, vmlinux, .dwo, .dwp."),
     ],
     recursive: Annotated[
-        bool, typer.Option("--recursive", "-r", help="Also upload useful files below folders.")
+        bool, typer.Option("--recursive", "-r", help="Also upload the files with symbols below folders.")
     ] = False,
     wait: Annotated[
         float,
         typer.Option(
             parser=Duration,
             metavar="DURATION",
-            help="How long to follow the effects of the upload; 0s: not at all.",
+            help="Maximum time to wait for the effects of the upload; 0s: do not wait.",
         ),
     ] = "30s",  # type: ignore[assignment]  # typer parses the default, too
     url: Url = None,
@@ -68,9 +68,10 @@ def upload(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Upload symbol files. The kind of each file and its build are read from its content.
 
-    Files that are already stored are not sent again. Functions get names at once. Lines and inlined calls need captures to be
-    reprocessed in the background, which --wait follows. The exit code is 1 if a file was refused. From a build, before
-    binaries are stripped:
+    Files that are already stored are not sent again. Functions get names at once. Lines and inlined calls appear when the
+    captures are reprocessed in the background; --wait shows the progress. The exit code is 1 if a file was refused.
+
+    Example, in a build before binaries are stripped:
 
         FLEETPROF_URL=https://fleetprof.example FLEETPROF_TOKEN=… fleetprof symbols upload -r build/
     """
@@ -82,7 +83,7 @@ def upload(  # noqa: PLR0917 - the command line is its signature
 
     files = list(files_at(paths, recursive=recursive))
     if not files:
-        raise typer.BadParameter("No file with symbols below these folders.", param_hint="PATH")
+        raise typer.BadParameter("There is no file with symbols below these folders.", param_hint="PATH")
     console = Console(highlight=False, stderr=as_json)
     with _access(url, token) as access:
         events = show_uploads(access, files, console)
@@ -166,7 +167,7 @@ def inspect(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A binary or debug file.")],
     as_json: AsJson = False,
 ) -> None:
-    """Show the kind of a file and what an upload of it would name, without sending it.
+    """Show the kind of a file and the symbols that an upload of it would add, without sending it.
 
     The exit code is 1 for a file without symbols.
     """
@@ -194,14 +195,12 @@ def remove(
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Remove a stored file. The next best replaces it; captures it may have named are reprocessed."""
+    """Remove a stored file. The next best file replaces it, and captures that it may have named are reprocessed."""
     with _access(url, token) as access:
         files = [row for row in access.show(key)["files"] if row["sha256"].startswith(sha256.lower())]
         if len(files) != 1:
-            many = f"{len(files)} files" if files else "No file"
-            raise typer.BadParameter(
-                f"{many} of this binary match {sha256!r}. List its files: fleetprof symbols show {key}"
-            )
+            many = f"{len(files)} files of this binary match" if files else "No file of this binary matches"
+            raise typer.BadParameter(f"{many} {sha256!r}. List its files: fleetprof symbols show {key}")
         access.remove(key, bytes.fromhex(files[0]["sha256"]))
     typer.echo(f"Removed {files[0]['name'] or files[0]['sha256']}.")
 
@@ -235,7 +234,9 @@ def upload_sources(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", exists=True, file_okay=False, help="Folder of source files.")
     ],
-    key: Annotated[str, typer.Option(metavar="KEY", help="Key of the binary built from them.")],
+    key: Annotated[
+        str, typer.Option(metavar="KEY", help="Key of the binary that was built from these sources.")
+    ],
     built_at: Annotated[
         str | None,
         typer.Option(
@@ -246,7 +247,7 @@ def upload_sources(
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Upload the source files below a folder, for annotated source views. Each text is stored once."""
+    """Upload the source files below a folder, for annotated source views. Identical files are stored once."""
     from tempfile import TemporaryDirectory  # noqa: PLC0415
 
     from rich.console import Console  # noqa: PLC0415
@@ -257,7 +258,7 @@ def upload_sources(
     place = folder.absolute()
     files = list(source_tree.source_files(place))
     if not files:
-        raise UnusableFile(f"No source file below {folder}.")
+        raise UnusableFile(f"There is no source file below {folder}.")
     console = Console(highlight=False, stderr=True)
     with _access(url, token) as access, TemporaryDirectory() as scratch, console.status("Packing …") as line:
         archive = Path(scratch, "sources.tar")

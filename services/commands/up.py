@@ -15,7 +15,7 @@ def up(  # noqa: PLR0917 - the command line is its signature
             "--for",
             parser=Duration,
             metavar="DURATION",
-            help="Stop after this long, e.g. 60s or 5m, and print the table. Default: at Ctrl-C.",
+            help="Stop after this time, e.g. 60s or 5m, and print the table. Default: run until Ctrl-C.",
         ),
     ] = None,
     port: Annotated[
@@ -67,12 +67,12 @@ def up(  # noqa: PLR0917 - the command line is its signature
     """Profile this machine: start all processes here, print the top functions and a URL.
 
     Starts its own PostgreSQL and Valkey (unless FLEETPROF_DATABASE_URL and FLEETPROF_REDIS_URL are set), a gateway, a
-    collector, a symbolizer and the API with the web UI. Ctrl-C stops all of them; data is kept for the next start.
+    collector, a symbolizer and the API with the web UI. Ctrl-C stops all of them. The data is kept for the next start.
 
-    As root it profiles the whole machine including the kernel; as another user, that user's processes.
+    As root it profiles the whole machine including the kernel. As another user it profiles only that user's processes.
 
-    With --simulate it profiles a simulated fleet of known true values instead, to try fleetprof with thousands of
-    machines (docs/simulate.md).
+    With --simulate it profiles a simulated fleet instead, whose true values are known. Use it to try fleetprof with thousands
+    of machines (docs/simulate.md).
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 

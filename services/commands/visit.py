@@ -42,15 +42,17 @@ def visit(  # noqa: PLR0917 - the command line is its signature
     ] = 20,
     wait: Annotated[
         float,
-        typer.Option(parser=Duration, metavar="DURATION", help="How long to wait for symbols and the table."),
+        typer.Option(
+            parser=Duration, metavar="DURATION", help="Maximum time to wait for symbols and the table."
+        ),
     ] = "60s",  # type: ignore[assignment]  # typer parses it
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
 ) -> None:
     """Profile one machine now and print its top functions.
 
     The visit belongs to no round and never counts in results of the fleet. Its profile is stored under the campaign
-    `by-hand`. The exit code is 1 if there is no profile. The table is of the first event; events that could not be
-    sampled are listed.
+    `by-hand`. The table shows the first event; events that could not be sampled are listed. The exit code is 1 if there is
+    no profile.
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 
@@ -139,7 +141,7 @@ def _print(
         )
         _complain(
             f"The capture is archived but was not ingested within {format_duration(wait)}.{last} "
-            "A worker will ingest it: fleetprof worker"
+            "A running worker ingests it later. To start one: fleetprof worker"
         )
 
 

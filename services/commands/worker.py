@@ -17,14 +17,15 @@ def worker(
         int | None,
         typer.Option(
             min=0,
-            help="Processes of the pool; 0: one for each CPU it may use. Default: FLEETPROF_WORKER_PROCESSES.",
+            metavar="N",
+            help="Processes of the pool; 0: one for each usable CPU. Default: FLEETPROF_WORKER_PROCESSES.",
         ),
     ] = None,
     partitions: Annotated[
         str | None,
         typer.Option(
             metavar="N/OF",
-            help="Prefer captures of this part of the partitions, e.g. 2/3. Default: FLEETPROF_WORKER_PARTITIONS.",
+            help="Prefer captures of these partitions: 2/3 for the second of three workers. Default: FLEETPROF_WORKER_PARTITIONS.",
         ),
     ] = None,
     metrics_listen: Annotated[
@@ -33,16 +34,19 @@ def worker(
             metavar="ADDRESS",
             help=(
                 "Address of /healthz, /readyz and /metrics: HOST:PORT or unix:/PATH. "
-                "Default: setting WORKER_METRICS_LISTEN"
+                "Default: FLEETPROF_WORKER_METRICS_LISTEN."
             ),
         ),
     ] = None,
-    log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
+    log_level: Annotated[
+        str, typer.Option(help="Minimum severity of log lines: DEBUG, INFO, WARNING or ERROR.")
+    ] = "INFO",
 ) -> None:
-    """Run a symbolizer worker: it takes captures from the queue, names their functions, and ingests them.
+    """Run a symbolizer worker, which takes captures from the queue, symbolizes them, and ingests them.
 
-    Needs FLEETPROF_DATABASE_URL, FLEETPROF_REDIS_URL and FLEETPROF_ARCHIVE_URL. Run enough workers to keep up; a killed one
-    loses no data. Captures of the same program go to the same worker while it keeps up; an idle worker takes those of others.
+    Needs FLEETPROF_DATABASE_URL, FLEETPROF_REDIS_URL and FLEETPROF_ARCHIVE_URL. Run enough workers to keep up with the visits.
+    A killed worker loses no data. Captures of the same program go to the same worker while it keeps up; an idle worker takes
+    captures of other workers.
     """
     from billiard import current_process  # noqa: PLC0415 - a command imports what it runs
     from celery.signals import worker_process_init, worker_ready  # noqa: PLC0415

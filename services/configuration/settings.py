@@ -46,12 +46,12 @@ class Settings(BaseSettings):
     database_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("FLEETPROF_DATABASE_URL", "DATABASE_URL"),
-        description="PostgreSQL, `postgresql://user:password@host/name`. Default: `up` runs its own.",
+        description="URL of PostgreSQL: `postgresql://user:password@host/name`. Default: `up` starts its own server.",
     )
     redis_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("FLEETPROF_REDIS_URL", "REDIS_URL"),
-        description="Redis or Valkey, `redis://host:6379/0`. Default: `up` runs its own.",
+        description="URL of Redis or Valkey: `redis://host:6379/0`. Default: `up` starts its own server.",
     )
     archive_url: str | None = Field(
         default=None,
@@ -63,7 +63,7 @@ class Settings(BaseSettings):
     )
     stack_file_dir: Path | None = Field(
         default=None,
-        description="Local folder of the file of stacks and names that this machine's API processes map. Default: `STATE_DIR/stacks`.",
+        description="Local folder of the memory-mapped file of stacks and names, which this machine's API processes share. Default: `STATE_DIR/stacks`.",
     )
     symbol_dirs: Annotated[tuple[Path, ...], NoDecode] = Field(
         default=(),
@@ -71,7 +71,7 @@ class Settings(BaseSettings):
     )
     debuginfod_urls: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="debuginfod servers, separated by spaces: workers fetch symbols that were not uploaded, the API fetches sources.",
+        description="debuginfod servers, separated by spaces. Workers fetch symbols that were not uploaded; the API fetches sources.",
     )
     symbol_download_bytes: int = Field(
         default=4 << 30,
@@ -90,17 +90,17 @@ class Settings(BaseSettings):
     )
     source_roots: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Checkouts on the API's machine to read sources from, `FROM=TO`, separated by `:`.",
+        description="Source checkouts on the API's machine, `FROM=TO`, separated by `:`.",
     )
     source_copies_bytes: int = Field(
         default=1 << 30,
         ge=0,
-        description="Size limit of the archive's sources that the API fetched from debuginfod servers, in bytes; the oldest are deleted.",
+        description="Size limit of archived sources from debuginfod servers, in bytes; the oldest are deleted.",
     )
     source_fetches_per_hour: int = Field(
         default=600,
         ge=0,
-        description="Sources that each API process fetches from debuginfod servers in an hour. 0: none.",
+        description="Limit of sources that each API process fetches from debuginfod servers per hour. 0: none.",
     )
     symbol_upload_bytes: int = Field(
         default=8 << 30,
@@ -114,7 +114,7 @@ class Settings(BaseSettings):
     )
     api_host: str = Field(
         default="127.0.0.1",
-        description="Address on which the API listens. Any address but a loopback one needs TLS and tokens.",
+        description="Address on which the API listens. Addresses other than loopback need TLS and tokens.",
     )
     api_port: int = Field(
         default=7070, ge=0, le=65535, description="Port on which the API listens. 0: any free port."
@@ -149,7 +149,7 @@ class Settings(BaseSettings):
     )
     url: str | None = Field(
         default=None,
-        description="API of another fleetprof for `fleetprof symbols`, e.g. `https://fleetprof.example`.",
+        description="URL of a remote fleetprof API for `fleetprof symbols`, e.g. `https://fleetprof.example`.",
     )
     token: str | None = Field(
         default=None,
@@ -166,7 +166,7 @@ class Settings(BaseSettings):
         default=None, description="Passphrase of the authority's key for `fleetprof certs`."
     )
     worker_processes: int = Field(
-        default=0, ge=0, description="Processes of one worker. 0: one for each CPU it may use."
+        default=0, ge=0, description="Processes of one worker. 0: one for each usable CPU."
     )
     worker_memory_bytes: int = Field(
         default=4 << 30,
@@ -180,8 +180,8 @@ class Settings(BaseSettings):
     )
     worker_partitions: str = Field(
         default="",
-        description="Captures that a worker prefers, to keep its caches warm: `2/3` for the second of three workers. "
-        "Default: no preference; a worker finishes its own partition first.",
+        description="Partitions of captures that a worker ingests first, to keep its caches warm: `2/3` for the second of three workers. "
+        "Default: no preference.",
     )
     concurrent_visits: int = Field(
         default=32, ge=1, description="Machines that one collector visits at the same time."
@@ -194,7 +194,7 @@ class Settings(BaseSettings):
     symbol_requests_per_hour: int = Field(
         default=0,
         ge=0,
-        description="Gateways per hour, in the whole fleet, that are asked for symbols no other source has. 0: none.",
+        description="Requests to gateways per hour, in the whole fleet, for symbols that no other source has. 0: none.",
     )
     price_per_core_hour: float | None = Field(
         default=None,
@@ -203,32 +203,32 @@ class Settings(BaseSettings):
     )
     prometheus_url: str | None = Field(
         default=None,
-        description="Prometheus server for request rates of `fleetprof report capacity --prometheus`, `http://prometheus:9090`.",
+        description="Prometheus server for request rates of `fleetprof report capacity --prometheus`, e.g. `http://prometheus:9090`.",
     )
     query_seconds: float = Field(
         default=30.0,
         gt=0,
-        description="Time limit of one query, all its statements and sums together, in seconds; then it fails with a problem document.",
+        description="Time limit of one query with all its statements and sums, in seconds. A slower query fails with a problem document.",
     )
     query_bytes: int = Field(
         default=2 << 30,
         ge=1 << 20,
-        description="Memory limit of one query, in bytes: the data it reads and unpacks. Four queries run at the same time.",
+        description="Memory limit of the data that one query reads and unpacks, in bytes. At most four queries run at the same time.",
     )
     decoded_cache_bytes: int = Field(
         default=512 << 20,
         ge=0,
-        description="Bytes of the API's cache of decoded cells and chunks; the least recently used are evicted first. 0: none are cached.",
+        description="Size limit of the API's cache of decoded cells and chunks, in bytes; the least recently used are evicted. 0: no cache.",
     )
     response_cache_ttl: float = Field(
         default=5.0,
         ge=0,
-        description="Seconds for which the API caches responses. 0: no response is cached.",
+        description="Seconds for which the API caches responses. 0: no cache.",
     )
     response_cache_bytes: int = Field(
         default=64 << 20,
         ge=0,
-        description="Bytes of the API's response cache; the oldest responses are evicted first. 0: no response is cached.",
+        description="Size limit of the API's response cache, in bytes; the oldest responses are evicted. 0: no cache.",
     )
     collector_metrics_listen: str | None = Field(
         default=None,
@@ -246,23 +246,23 @@ class Settings(BaseSettings):
         default=None,
         description="Parquet lake to which closed days are exported: a folder or an fsspec URL. Default: no lake.",
     )
-    lake_retention_days: int = Field(default=1100, ge=1, description="Days that the lake keeps.")
+    lake_retention_days: int = Field(default=1100, ge=1, description="Days of data that the lake keeps.")
     lake_memory_bytes: int = Field(
         default=4 << 30,
         ge=64 << 20,
-        description="Memory limit of DuckDB for one query of the lake, and for the check of an exported day, in bytes.",
+        description="Memory limit of DuckDB, in bytes, for one query of the lake and for the check of an exported day.",
     )
     segments_engine: str = Field(
         default="duckdb",
-        description="What runs the SQL of answers out of the lake: `duckdb`, in the process that answers, or Spark at "
+        description="Engine that runs SQL queries of the lake: `duckdb`, inside the querying process, or Spark at "
         "`spark://HOST:PORT`, `spark://yarn`, `spark://k8s://…` or `spark://local[4]` (the extra `spark`, and Java 17).",
     )
     retention_days: int = Field(default=35, ge=1, description="Days that profiles and raw captures are kept.")
     cell_retention_days: int = Field(
         default=92,
         ge=1,
-        description="Days that rollups, coverage and visits are kept, rounded up to whole buckets of 64 days. Older times are "
-        "answered from the lake.",
+        description="Days that rollups, coverage and visits are kept, rounded up to whole buckets of 64 days. Queries of "
+        "older times read the lake.",
     )
     symbol_retention_days: int = Field(
         default=90,
@@ -290,7 +290,7 @@ class Settings(BaseSettings):
     @classmethod
     def _known_engine(cls, url: str) -> str:
         if url != "duckdb" and not url.startswith("spark://"):
-            raise ValueError("name duckdb, or a URL that begins with spark://")
+            raise ValueError(f"unknown engine {url!r}: expected duckdb, or a URL that begins with spark://")
         return url
 
     @field_validator("lake_url")
@@ -317,7 +317,9 @@ class Settings(BaseSettings):
         if url and (
             parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment
         ):
-            raise ValueError("expected a URL such as http://prometheus:9090")
+            raise ValueError(
+                f"invalid server {parts.hostname or 'without a host name'}: expected a URL such as http://prometheus:9090"
+            )
         return url or None
 
     @field_validator("debuginfod_urls", mode="before")

@@ -24,7 +24,7 @@ LONGEST = 1000
 """Characters of a cursor."""
 _EARLIEST, _LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 2, tzinfo=UTC)
 """Bounds of a cursor's times: the earliest of selections, and the end of streams that follow for ever."""
-_HINT = "Give back the `cursor` of the last record as it came, with the same query."
+_HINT = "Send the `cursor` of the last record unchanged, with the same query."
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def read_cursor(text: str) -> Cursor:
     """Parse a cursor. Raises `BadCursor`."""
     body, dot, checksum = text.partition(".")
     if len(text) > LONGEST or not dot:
-        raise BadCursor("This is no cursor.", hint=_HINT)
+        raise BadCursor("Invalid cursor.", hint=_HINT)
     try:
         known = _decoded(body)
         if _decoded(checksum) != _checksum(known):
@@ -87,14 +87,14 @@ def read_cursor(text: str) -> Cursor:
         OverflowError,
         RecursionError,
     ) as error:
-        raise BadCursor("This is no cursor.", hint=_HINT) from error
+        raise BadCursor("Invalid cursor.", hint=_HINT) from error
 
 
 def _cursor(known: Any) -> Cursor:
     if known["v"] != VERSION or isinstance(known["v"], bool):
         raise BadCursor(
-            f"The cursor is of version {known['v']!r:.20}; this program knows {VERSION}.",
-            hint="Begin anew without it.",
+            f"Cursor version {known['v']!r:.20} is not supported. Supported: {VERSION}.",
+            hint="Start again without a cursor.",
         )
     return Cursor(
         of=str(known["of"]),
@@ -115,10 +115,10 @@ def _written(moment: datetime) -> str:
 def _moment(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
-        raise ValueError("a moment without a zone")
+        raise ValueError("a time without a zone")
     moment = moment.astimezone(UTC)
     if not _EARLIEST <= moment <= _LATEST:
-        raise ValueError("a moment that no stream has")
+        raise ValueError("a time outside the range of streams")
     return moment
 
 
@@ -133,5 +133,5 @@ def _encoded(data: bytes) -> str:
 def _decoded(text: str) -> bytes:
     data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     if _encoded(data) != text:  # the unused bits of the last byte are ignored by the decoder
-        raise ValueError("not the only way to write it")
+        raise ValueError("not the canonical encoding")
     return data

@@ -18,7 +18,7 @@ class BadCursor(BadSelection):
 class TooManyStreams(ServiceError):
     """The limit of open streams is reached, for all callers or for this one."""
 
-    def __init__(self, message: str, *, hint: str = "Come again when another has ended.") -> None:
+    def __init__(self, message: str, *, hint: str = "Retry when another stream has ended.") -> None:
         """`hint`: what the caller can do, a sentence."""
         super().__init__(message)
         self.hint = hint

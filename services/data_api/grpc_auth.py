@@ -35,14 +35,14 @@ class GrpcAuth:
         if role is None:
             raise Problem(
                 HTTPStatus.UNAUTHORIZED,
-                "The call proves no role.",
+                "The call has no valid credentials.",
                 kind="signed-out",
                 hint="Send the metadata `authorization: Bearer TOKEN` with a token of FLEETPROF_API_TOKENS.",
             )
         if role < least:
             raise Problem(
                 HTTPStatus.FORBIDDEN,
-                f"This needs the role {least.name.lower()}; yours is {role.name.lower()}.",
+                f"This call needs the role {least.name.lower()}. Your role: {role.name.lower()}.",
                 kind="role",
             )
         return digest_of(proof)

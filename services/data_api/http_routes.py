@@ -39,15 +39,19 @@ _Read = TypeVar("_Read", bytes, bytes | None)
 _CONTENT = {each.value: {"schema": {"type": "string", "format": "binary"}} for each in Framing}
 
 Cursor = Annotated[
-    str, Query(description="Of the last record received: go on behind it.", max_length=LONGEST_CURSOR)
+    str,
+    Query(
+        description="Cursor of the last received record: the stream resumes after it.",
+        max_length=LONGEST_CURSOR,
+    ),
 ]
 Follow = Annotated[
-    bool, Query(description="Do not end: send what is ingested (captures: archived) from now on.")
+    bool, Query(description="Do not end: send visits that are ingested (captures: archived) from now on.")
 ]
 RecordBytes = Annotated[
     int | None,
     Query(
-        description="A larger record comes without its content, as RECORD_TOO_LARGE.",
+        description="Largest record. A larger one is sent without its content, as RECORD_TOO_LARGE.",
         ge=LEAST_RECORD_BYTES,
         le=MOST_RECORD_BYTES,
     ),
@@ -111,9 +115,9 @@ def data_router(service: StreamService, access: Access) -> APIRouter:
     @router.get(
         "/profiles",
         summary="Symbolized profiles, visit by visit",
-        description="A stream of `ProfileRecord`s (proto/fleetpb/data.proto): delimited protobuf, or NDJSON. Each has "
-        "a `cursor`; the same query with it goes on behind that record. A stream is whole if it ends with a "
-        "`progress` that is `done`.",
+        description="A stream of `ProfileRecord`s (proto/fleetpb/data.proto), as delimited protobuf or NDJSON. Each "
+        "record has a `cursor`; the same query with this cursor resumes after the record. A stream is "
+        "complete if it ends with a `progress` that is `done`.",
         response_class=StreamingResponse,
         responses={200: {"content": _CONTENT}, **PROBLEMS},
         dependencies=[demanding(Role.VIEWER), Depends(only_what_is_taken)],
@@ -126,7 +130,7 @@ def data_router(service: StreamService, access: Access) -> APIRouter:
         follow: Follow = False,
         max_record_bytes: RecordBytes = None,
         only_matching: Annotated[
-            bool, Query(description="Leave out visits that watched and saw nothing that matches.")
+            bool, Query(description="Omit visits that watched and saw nothing that matches.")
         ] = False,
     ) -> Response:
         query = make_query(
@@ -144,8 +148,8 @@ def data_router(service: StreamService, access: Access) -> APIRouter:
     @router.get(
         "/captures",
         summary="Raw captures, visit by visit",
-        description="A stream of `CaptureRecord`s, as /data/profiles. Needs the role operator: a capture holds paths, "
-        "control groups, containers and the description of its machine.",
+        description="A stream of `CaptureRecord`s, as in /data/profiles. It needs the role operator: a capture contains "
+        "paths, control groups, containers and the description of its machine.",
         response_class=StreamingResponse,
         responses={200: {"content": _CONTENT}, **PROBLEMS},
         dependencies=[demanding(Role.OPERATOR), Depends(only_what_is_taken)],
@@ -185,9 +189,9 @@ def _framing(accept: str) -> Framing:
     if not wanted.quality(best.value):
         raise Problem(
             HTTPStatus.NOT_ACCEPTABLE,
-            "Nothing that the Accept header asks for can be sent.",
+            "This route has none of the media types in Accept.",
             kind="not-acceptable",
-            hint=f"Ask for {Framing.NDJSON.value} or {Framing.PROTOBUF.value}.",
+            hint=f"Accept {Framing.NDJSON.value} or {Framing.PROTOBUF.value}.",
         )
     return best
 

@@ -73,7 +73,8 @@ def make_query(
     """
     if record_bytes and not LEAST_RECORD_BYTES <= record_bytes <= MOST_RECORD_BYTES:
         raise BadSelection(
-            f"A record may have {LEAST_RECORD_BYTES:,} to {MOST_RECORD_BYTES:,} bytes, not {record_bytes:,}."
+            f"Invalid max_record_bytes {record_bytes:,}: expected {LEAST_RECORD_BYTES:,} to "
+            f"{MOST_RECORD_BYTES:,}."
         )
     if follow and not times[0]:
         selection = replace(selection, start=_EVER)
@@ -121,18 +122,18 @@ def of_message(of: str, message: data_pb2.ProfileQuery | data_pb2.CaptureQuery) 
 
 def _check_cursor(query: StreamQuery, cursor: Cursor) -> None:
     if cursor.of != query.of:
-        raise BadCursor(f"The cursor is of a stream of {cursor.of:.20}, not of {query.of}.")
+        raise BadCursor(f"The cursor belongs to a stream of {cursor.of:.20}, not of {query.of}.")
     if cursor.order is not query.order:
         if query.follow:
             raise BadCursor(
-                "The cursor is of a stream that ends.",
-                hint="To follow what comes after it, give the `follow_cursor` of its last record.",
+                "The cursor belongs to a stream that ends, but the query has `follow`.",
+                hint="To continue after the end of a stream, use the `follow_cursor` of its last record.",
             )
-        raise BadCursor("The cursor is of a stream that follows.", hint="Give `follow`, too.")
+        raise BadCursor("The cursor belongs to a stream that follows.", hint="Set `follow`.")
     if cursor.query != query.fingerprint:
         raise BadCursor(
-            "The cursor is of another query.",
-            hint="Go on with the same event, times, matchers, campaign, focus and ignore, or begin without a cursor.",
+            "The cursor belongs to another query.",
+            hint="Use the same event, times, matchers, campaign, focus and ignore, or start without a cursor.",
         )
 
 

@@ -64,7 +64,7 @@ def visit_record(asked: Asked, seen: Seen, most_bytes: int) -> data_pb2.ProfileR
         record.visit.strings[:] = [""]
         record.visit.status = data_pb2.RECORD_TOO_LARGE
         record.visit.size = size
-        record.visit.detail = f"It has {size:,} bytes; ask with a max_record_bytes above that."
+        record.visit.detail = f"The record has {size:,} bytes. Set max_record_bytes above that."
     return record
 
 
@@ -101,7 +101,7 @@ def capture_record(raw: RawCapture, campaign: str) -> data_pb2.CaptureRecord:
     status = data_pb2.RECORD_OK if raw.trouble is None else _TROUBLE[raw.trouble]
     detail = "" if raw.trouble is None else raw.trouble.value
     if raw.trouble is Trouble.TOO_LARGE:
-        detail = f"It has {row.size:,} bytes; ask with a max_record_bytes some kilobytes above that."
+        detail = f"The capture has {row.size:,} bytes. Set max_record_bytes some kilobytes above that."
     found = data_pb2.VisitCapture(
         status=status,
         detail=detail,

@@ -69,6 +69,6 @@ def _ended() -> Problem:
         HTTPStatus.SERVICE_UNAVAILABLE,
         "The server ended this stream.",
         kind="ended",
-        hint="Go on with the cursor of the last record.",
+        hint="Resume with the cursor of the last record.",
         headers={"Retry-After": "1"},
     )

@@ -96,15 +96,15 @@ class StreamSlots:
         holders = [each.holder for each in self._open.values()]
         if sum(each.caller == holder.caller for each in holders) >= self._of_one:
             raise TooManyStreams(
-                f"{self._of_one} streams of yours are open, as many as one caller may have.",
-                hint="End one of them, or come again when one has ended.",
+                f"You have {self._of_one} open streams, the limit for one caller.",
+                hint="End one of them, or retry when one has ended.",
             )
         if len(holders) >= self._most:
-            raise TooManyStreams(f"{self._most} streams are open, as many as there may be.")
+            raise TooManyStreams(f"{self._most} streams are open, which is the limit.")
         if holder.follows and sum(each.follows for each in holders) >= self._following:
             raise TooManyStreams(
-                f"{self._following} streams follow, as many as may at the same time.",
-                hint="Come again when one has ended, or ask now and then for what has been ingested, without follow.",
+                f"{self._following} streams that follow are open, which is the limit.",
+                hint="Retry when one has ended, or read new visits periodically without follow.",
             )
 
     def offered(self, stop: Stop) -> None:

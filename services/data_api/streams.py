@@ -69,7 +69,7 @@ class Streams:
         def record_of(item: Item) -> data_pb2.ProfileRecord | None:
             if isinstance(item, DayOver):
                 return design_record(item.weights)
-            if isinstance(item, Looking) or (query.only_matching and not item.says_something):
+            if isinstance(item, Looking) or (query.only_matching and not item.is_informative):
                 return None
             return visit_record(asked, item, query.record_bytes)
 
@@ -126,9 +126,7 @@ class Streams:
             selection = replace(query.selection, start=query.cursor.start, end=query.cursor.end)
             return _Begun(selection, query.cursor)
         if query.follow and query.times[1] != DEFAULT_TO:
-            raise BadSelection(
-                "A stream that follows has no end.", hint="Leave out the end of the time range."
-            )
+            raise BadSelection("A stream that follows has no end.", hint="Omit the end of the time range.")
         seen = self._seen_until(stop)
         selection = (
             replace(query.selection, end=_FOREVER) if query.follow else ended(query.selection, seen.now)
@@ -198,4 +196,4 @@ class _SeenUntil:
 
 
 def _nothing_yet() -> BadSelection:
-    return BadSelection("Nothing of the kind has been sampled yet.", hint="Follow it when it has.")
+    return BadSelection("The campaign has no samples of the event yet.", hint="Retry when there are samples.")

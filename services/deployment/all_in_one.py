@@ -110,7 +110,7 @@ class LocalDeployment:
 
             place = normalized(self._database_url())
             self._report(
-                f"  using the database {place.database} of DATABASE_URL at {place.host or 'this machine'}"
+                f"  using the database {place.database} on {place.host or 'this machine'} (FLEETPROF_DATABASE_URL)"
             )
         if self._valkey is not None:
             with self._step("Valkey"):
@@ -138,7 +138,7 @@ class LocalDeployment:
         messages = []
         for name, server in (("PostgreSQL", self._postgres), ("Valkey", self._valkey)):
             if server is not None and server.pid is None:
-                messages.append(f"{name} ended and is started again")
+                messages.append(f"{name} ended; restarting it")
                 try:
                     server.start()
                 except CannotStart as error:

@@ -37,7 +37,7 @@ def dump(url: str, target: Path) -> int:
     Raises BackupFailed, DatabaseError. An interrupted dump leaves no `target`.
     """
     if target.exists():
-        raise BackupFailed(f"{target} already exists: give a new file.")
+        raise BackupFailed(f"{target} already exists: give the path of a new file.")
     place = normalized(url)
     program = _program("pg_dump", at_least=_major(place))
     fresh = target.with_name(target.name + _UNFINISHED)
@@ -59,7 +59,7 @@ def restore(url: str, source: Path) -> Sequence[str]:
     Raises BackupFailed if the database is not empty, DatabaseError.
     """
     if not source.is_file():
-        raise BackupFailed(f"{source} is not a file: give the file of a dump.")
+        raise BackupFailed(f"{source} is not a file: give the path of a dump.")
     place = normalized(url)
     engine = open_engine(url, application="restore", pool_size=1)
     try:
@@ -121,7 +121,7 @@ def _program(name: str, *, at_least: int, newest: bool = False) -> Path:
     if not fitting:
         seen = ", ".join(f"{path} ({version})" for path, version in found.items()) or "none"
         raise BackupFailed(
-            f"The server is PostgreSQL {at_least}, and {name} must not be older; found here: {seen}. "
+            f"The server is PostgreSQL {at_least}, and {name} must not be older. Installed: {seen}. "
             f"Install postgresql-client-{at_least}."
         )
     return (max if newest else min)(fitting, key=lambda path: found[path])
@@ -196,7 +196,7 @@ def _require_done(program: Path, code: int, output: IO[bytes]) -> None:
 
 def _failed(program: Path, code: int, output: str) -> NoReturn:
     last = "\n".join(output.strip().splitlines()[-_OUTPUT_LINES:])
-    raise BackupFailed(f"{program.name} failed with {code}:\n{last}")
+    raise BackupFailed(f"{program.name} failed with exit code {code}:\n{last}")
 
 
 def _run(place: URL, command: Sequence[str | Path]) -> None:

@@ -73,11 +73,11 @@ class DatabaseSetup:
                         definition = self._definition(campaign.definition)
                         campaign = campaigns.create_or_update(connection, definition)
                 if campaign.state is campaigns.State.STOPPED:
-                    why = "started again by fleetprof up"
+                    why = "restarted by fleetprof up"
                     campaigns.set_state(connection, campaigns.FLEET, campaigns.State.RUNNING, why)
                 elif campaign.state is campaigns.State.PAUSED:
                     return (
-                        f"campaign {campaigns.FLEET} is paused; go on with: "
+                        f"  Campaign {campaigns.FLEET} is paused. To resume it: "
                         f"fleetprof campaigns resume {campaigns.FLEET}"
                     )
         finally:

@@ -39,7 +39,7 @@ def ingest_last(
 
     `waiting` returns the number of waiting captures; None: currently unknown.
     """
-    with showing_progress(console, "Ending the visits that are under way …"):
+    with showing_progress(console, "Waiting for running visits …"):
         deployment.stop_sampling()
     left: int | None = None
     with showing_progress(console, "Ingesting the last captures …") as show:
@@ -56,12 +56,12 @@ def ingest_last(
             pause(_POLL_S)
     if left != 0:
         console.print(
-            f"Not everything has been ingested within {LONGEST_S:.0f} s: {_wait(left)}. The next start goes on with that.",
+            f"Captures remain after {LONGEST_S:.0f} s: {_wait(left)}. The next start ingests them.",
             style="yellow",
             soft_wrap=True,
         )
     elif not console.is_terminal:
-        console.print("The last captures have been ingested.")
+        console.print("All captures are ingested.")
 
 
 @contextmanager
@@ -77,5 +77,5 @@ def showing_progress(console: Console, sentence: str) -> Iterator[Callable[[str]
 
 def _wait(left: int | None) -> str:
     if left is None:
-        return "the API does not say how many wait"
-    return f"{left:,} wait" if left != 1 else "1 waits"
+        return "number unknown, the API does not respond"
+    return f"{left:,} waiting"

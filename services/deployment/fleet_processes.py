@@ -18,7 +18,8 @@ def parts(plan: FleetPlan, logs: Path) -> list[Part]:
     """The processes to run. Raises CannotStart if the folder's path is too long for sockets."""
     if len(socket_of(plan.sockets, plan.machines).removeprefix("unix:").encode()) > _LONGEST_PATH:
         raise CannotStart(
-            f"The path {plan.sockets} is too long for sockets: use a shorter one, such as /run/sim."
+            f"The path {plan.sockets} is too long for sockets, whose paths have at most {_LONGEST_PATH} bytes: use a "
+            "shorter one, such as /run/sim."
         )
     plan.sockets.mkdir(mode=0o700, parents=True, exist_ok=True)
     plan.symbols.mkdir(mode=0o755, parents=True, exist_ok=True)

@@ -49,7 +49,7 @@ def run(
             with _open(inventory_file) as file:
                 write_inventory(inventory(plan), file)
         typer.echo(
-            f"{plan.machines:,} simulated machines answer below {plan.sockets}; nothing of it is real. "
+            f"{plan.machines:,} simulated machines listen below {plan.sockets}. All their data is simulated. "
             "Ctrl-C stops them.",
             err=True,
         )

@@ -112,7 +112,7 @@ class Child:
             self._failures = 0 if ran >= STEADY_S else self._failures + 1
             delay = min(LONGEST_DELAY_S, 0.5 * 2**self._failures if self._failures else 0.0)
             self._start_at = time.monotonic() + delay
-            return f"{self.part.name} ended ({how_it_ended(code)}) and is started again"
+            return f"{self.part.name} ended ({how_it_ended(code)}); restarting it"
         if time.monotonic() >= self._start_at:
             self.restarts += 1
             self.start()
@@ -154,7 +154,7 @@ class Child:
             lines = self.part.log.read_text(errors="replace").splitlines()[-count:]
         except OSError:
             return ""
-        return "\n" + "\n".join(f"    {line}" for line in lines) + f"\n  (all of it: {self.part.log})"
+        return "\n" + "\n".join(f"    {line}" for line in lines) + f"\n  (full log: {self.part.log})"
 
 
 def how_it_ended(code: int) -> str:

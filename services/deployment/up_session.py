@@ -64,7 +64,7 @@ def run(
         if fleet is not None:
             console.print(
                 f"Simulating a fleet of {fleet.machines:,} machines (seed {fleet.seed}): all data is simulated, "
-                "and this machine is not profiled. To use it with other commands, set\n"
+                "and this machine is not profiled. To use the data with other commands, set\n"
                 f"FLEETPROF_STATE_DIR={settings.state_dir}",
                 style="yellow",
                 soft_wrap=True,

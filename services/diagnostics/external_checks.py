@@ -36,7 +36,7 @@ def certificates(settings: Settings) -> Iterator[Finding]:
         costs = (
             "every visit over the network" if "API" not in subject else "the API, for browsers and programs"
         )
-        remedy = "fleetprof certs renew, then copy it to its machine"
+        remedy = "fleetprof certs renew, then copy the certificate to its machine"
         try:
             ends = read_certificate(read(path)).not_valid_after_utc
         except CertificateProblem as error:
@@ -71,12 +71,12 @@ def debuginfod(settings: Settings) -> Iterator[Finding]:
         except (urllib.error.URLError, OSError, ValueError) as error:
             answered, why = False, f"unreachable: {getattr(error, 'reason', error)}"
         if answered:
-            yield Finding(subject, Grade.FINE, "answers")
+            yield Finding(subject, Grade.FINE, "responds")
         else:
             yield Finding(
                 subject,
                 Grade.BAD,
                 why,
                 "names of functions without uploaded symbols",
-                "FLEETPROF_DEBUGINFOD_URLS names others",
+                "set FLEETPROF_DEBUGINFOD_URLS to other servers",
             )

@@ -54,23 +54,23 @@ def database(settings: Settings) -> Iterator[Finding]:
             f"run PostgreSQL {OLDEST_POSTGRESQL} or newer",
         )
     else:
-        yield Finding("database", Grade.FINE, f"PostgreSQL {major} answers")
+        yield Finding("database", Grade.FINE, f"PostgreSQL {major} responds")
     if found.lacking:
         yield Finding(
             "schema",
             Grade.BAD,
-            f"{len(found.lacking)} revision(s) are lacking",
+            f"{len(found.lacking)} revision(s) are missing",
             costs,
             "fleetprof db upgrade",
         )
     else:
-        yield Finding("schema", Grade.FINE, "is of this version")
+        yield Finding("schema", Grade.FINE, "is current")
     if abs(found.clock_skew_s) > _LARGE_SKEW_S:
         yield Finding(
             "clock",
             Grade.BAD,
             f"the database's clock differs by {found.clock_skew_s:+.1f} s",
-            "days, hours and leases of visits: they use both clocks",
+            "correct days, hours and leases of visits, which use both clocks",
             "sudo timedatectl set-ntp true, on both",
         )
     else:
@@ -80,14 +80,14 @@ def database(settings: Settings) -> Iterator[Finding]:
             yield Finding(
                 "machines' clocks",
                 Grade.NOTE,
-                f"{clocks.large} of {clocks.visits} visits of the last day found a clock more than {LARGE_SKEW_S:g} s off, "
-                f"the worst {clocks.worst_s:.0f} s",
-                "the time shown in their captures; visits have their day and hour from the collector",
+                f"in {clocks.large} of {clocks.visits} visits of the last day the machine's clock was off by more than {LARGE_SKEW_S:g} s, "
+                f"by at most {clocks.worst_s:.0f} s",
+                "correct times in their captures; the day and hour of a visit come from the collector",
                 "sudo timedatectl set-ntp true, on those machines",
             )
         else:
             yield Finding(
-                "machines' clocks", Grade.FINE, f"no clock is off in {clocks.visits} visits of the last day"
+                "machines' clocks", Grade.FINE, f"no clock was off in {clocks.visits} visits of the last day"
             )
 
 
@@ -145,7 +145,10 @@ def archive(settings: Settings) -> Finding:
         )
     if not same:
         return Finding(
-            "archive", Grade.BAD, f"{settings.archive} returns other bytes than were written", "every capture"
+            "archive",
+            Grade.BAD,
+            f"{settings.archive} returns bytes that differ from those written",
+            "every capture",
         )
     return Finding("archive", Grade.FINE, f"{settings.archive} can be read and written")
 
@@ -175,7 +178,7 @@ def _not_there(subject: str, folder: Path, setting: str) -> Finding:
         Grade.NOTE,
         f"{folder} does not exist yet",
         "nothing; it is created when needed",
-        f"{setting} names another",
+        f"set {setting} to use another folder",
     )
 
 

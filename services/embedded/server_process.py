@@ -33,4 +33,4 @@ def tail(path: Path, lines: int = 15) -> str:
     except OSError:
         return ""
     last = text.splitlines()[-lines:]
-    return "".join(f"\n    {line}" for line in last) + (f"\n  (all of it: {path})" if last else "")
+    return "".join(f"\n    {line}" for line in last) + (f"\n  (whole log: {path})" if last else "")

@@ -10,13 +10,13 @@ from storage.experiments import PlatformRun
 def incoherences(runs: Sequence[PlatformRun]) -> list[Fault]:
     """Every fault between rows that are valid on their own, at most one per row."""
     if not runs:
-        return [Fault(0, "", "the file has no runs", "write one a line below the heading")]
+        return [Fault(0, "", "the file has no runs", "write one run per line below the heading")]
     if all(not found.run.beside for found in runs):
         return [
             Fault(
                 0,
                 "",
-                "no run is beside others, so nothing can be learned",
+                "no run is beside others, so no model can be trained",
                 "add runs with neighbours in `beside`",
             )
         ]
@@ -39,24 +39,24 @@ def _faults(
     run, key = found.run, (found.platform, found.run.target)
     known = valued.get(key)
     if run.metric is not None and known is not None and run.metric is not known.run.metric:
-        what = f"it is {run.metric}, and {known.run.metric} in line {known.line}: they cannot be compared"
+        what = f"the metric is {run.metric}, but {known.run.metric} in line {known.line}: they cannot be compared"
         yield Fault(found.line, METRIC, what, f"write the same metric in all runs of {run.target}")
     if not run.beside:
         first = alone[key]
         if run.cores != first.run.cores:
             what = (
-                f"{run.target} keeps {run.cores:g} cores busy, and {first.run.cores:g} in line {first.line}"
+                f"{run.target} keeps {run.cores:g} cores busy, but {first.run.cores:g} in line {first.line}"
             )
-            yield Fault(found.line, CORES, what, "give a program of another size a name of its own")
+            yield Fault(found.line, CORES, what, "use another name for a program of another size")
         return
     if known is None:
-        what = f"no run of {run.target} alone on {found.platform} has a value, so nothing says how much slower it became"
+        what = f"no run of {run.target} alone on {found.platform} has a value, so its slowdown cannot be computed"
         yield Fault(
             found.line, BESIDE, what, f"add a line with target {run.target}, `beside` empty, and a value"
         )
     for name in dict.fromkeys(run.beside):
         if (found.platform, name) not in alone:
-            what = f"no run of {name} alone on {found.platform} says how much it presses"
+            what = f"no run of {name} alone on {found.platform} measures its pressure"
             yield Fault(
                 found.line,
                 BESIDE,

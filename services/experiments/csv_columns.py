@@ -24,10 +24,10 @@ _RANGES: Final[Mapping[str, tuple[float, float]]] = {
 }
 """Far beyond any machine: a value outside is in another unit."""
 _MEANT: Final[Mapping[str, str]] = {
-    VALUE: "write what the metric says: seconds, cycles per instruction, or instructions per cycle",
-    LINES: "write millions of lines a second that the run alone brought into the shared cache",
+    VALUE: "write the metric's value: seconds, cycles per instruction, or instructions per cycle",
+    LINES: "write the millions of lines per second that the run alone loaded into the shared cache",
     GIGABYTES: "write the GB/s that the run alone read from memory and wrote to it",
-    CORES: "write how many cores the run alone kept busy, or leave it empty for 1",
+    CORES: "write the number of cores that the run alone kept busy, or leave it empty for 1",
 }
 
 
@@ -53,7 +53,7 @@ def application_of(text: str) -> str:
     if "," in name or _BETWEEN in name:
         raise Wrong(f"{shown(name)} has a comma or a semicolon, which separate names", "write another name")
     if ":" in name:
-        what = f"{shown(name)} has a colon, behind which a question has a number (feed:4)"
+        what = f"{shown(name)} has a colon, which separates a name from a number in queries (feed:4)"
         raise Wrong(what, "write another name, with a dash for example")
     return name
 
@@ -64,7 +64,7 @@ def beside_of(text: str) -> tuple[str, ...]:
         return ()
     names = tuple(part.strip() for part in text.split(_BETWEEN))
     if len(names) > MOST_NEIGHBOURS:
-        raise Wrong(f"there are {len(names)} neighbours", f"name {MOST_NEIGHBOURS} at most")
+        raise Wrong(f"there are {len(names)} neighbours", f"write at most {MOST_NEIGHBOURS}")
     if "" in names:
         raise Wrong(f"{shown(text)} has an empty name", "write feed;etl, without a semicolon at either end")
     return tuple(map(application_of, names))
@@ -77,7 +77,9 @@ def metric_of(text: str) -> Metric | None:
     try:
         return Metric(text)
     except ValueError:
-        raise Wrong(f"{shown(text)} is no metric", f"write {', '.join(Metric)}, in small letters") from None
+        raise Wrong(
+            f"{shown(text)} is not a metric", f"write one of {', '.join(Metric)}, in lower case"
+        ) from None
 
 
 def number_of(column: str) -> Callable[[str], float | None]:
@@ -93,10 +95,10 @@ def number_of(column: str) -> Callable[[str], float | None]:
             number = None
         if number is None:
             hint = f"{_MEANT[column]}, with a point for decimals and no unit"
-            raise Wrong(f"{shown(text)} is no number", hint)
+            raise Wrong(f"{shown(text)} is not a number", hint)
         if not isfinite(number):
             raise Wrong(
-                f"{shown(text)} is no finite number", f"{_MEANT[column]}; leave a run out that has none"
+                f"{shown(text)} is not a finite number", f"{_MEANT[column]}; leave out a run that has none"
             )
         if not least <= number <= most:
             raise Wrong(f"{shown(text)} is not between {least:g} and {most:g}", _MEANT[column])
@@ -112,7 +114,7 @@ def shown(text: str) -> str:
 
 def _checked(text: str) -> str:
     if len(text) > _LONGEST:
-        raise Wrong(f"{shown(text)} has {len(text):,} characters", f"write {_LONGEST} at most")
+        raise Wrong(f"{shown(text)} has {len(text):,} characters", f"write at most {_LONGEST}")
     # Control characters, also those of eight bits, change a terminal's state, and direction overrides disguise names.
     if not text.isprintable():
         raise Wrong(f"{shown(text)} has characters that cannot be printed", "remove them")

@@ -53,14 +53,14 @@ def read_experiments(content: bytes) -> tuple[PlatformRun, ...]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        _refuse("it is no UTF-8", "save the file as CSV in UTF-8", line=line)
+        _refuse("the file is not UTF-8", "save the file as CSV in UTF-8", line=line)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     reading = _Reading()
     try:
         rows = ((reader.line_num, row) for row in reader if any(cell.strip() for cell in row))
         reading.read(rows)
     except csv.Error as error:
-        _refuse(f"it is no CSV ({error})", "close every quotation mark", line=reader.line_num)
+        _refuse(f"the file is not valid CSV ({error})", "close every quotation mark", line=reader.line_num)
     reading.faults += incoherences(reading.runs) if not reading.faults else []
     if reading.faults:
         raise UnusableExperiments(sorted(reading.faults, key=lambda fault: fault.line))
@@ -81,8 +81,8 @@ class _Reading:
             if len(self.faults) >= _MOST_FAULTS:
                 return
             if len(row) != len(heading):
-                what = f"it has {len(row)} fields and the heading {len(heading)}"
-                self.faults.append(Fault(line, "", what, "write one for each column, empty or not"))
+                what = f"the line has {len(row)} fields, the heading has {len(heading)}"
+                self.faults.append(Fault(line, "", what, "write one field per column, empty or not"))
                 continue
             self._row(line, dict(zip(heading, (cell.strip() for cell in row), strict=True)))
 
@@ -100,7 +100,7 @@ class _Reading:
             return
         self.platforms.add(found[PLATFORM])
         if len(self.platforms) > MOST_PLATFORMS:
-            instead = "write CPU models, which are few, or split the file into several sets"
+            instead = "write only CPU models in this column, or split the file into several sets"
             _refuse(f"the file has more than {MOST_PLATFORMS} platforms", instead, line=line, column=PLATFORM)
         cores = found[CORES] if found[BESIDE] or found[CORES] is not None else 1.0
         figures = (found[METRIC], found[VALUE], found[LINES], found[GIGABYTES], cores)
@@ -116,9 +116,9 @@ def _heading(first: tuple[int, Sequence[str]]) -> tuple[str, ...]:
         _refuse("the heading has no comma", "separate columns with commas", line=line)
     for name in names:
         if name not in COLUMNS:
-            _refuse(f"{shown(name)} is no column of experiments", f"the heading is {_HEADING}", line=line)
+            _refuse(f"{shown(name)} is not a column of experiments", f"the heading is {_HEADING}", line=line)
         if names.count(name) > 1:
-            _refuse("the column stands twice", "keep one of the two", line=line, column=name)
+            _refuse("the column appears twice", "keep one of the two", line=line, column=name)
     missing = [name for name in COLUMNS if name not in names and name not in OPTIONAL]
     if missing:
         _refuse(f"the heading lacks {', '.join(missing)}", f"the heading is {_HEADING}", line=line)
@@ -134,17 +134,13 @@ def _misshapen(line: int, found: dict[str, Any]) -> Iterator[Fault]:
     if not found[BESIDE]:
         for column in (LINES, GIGABYTES):
             if found[column] is None:
-                yield Fault(
-                    line, column, "a run alone lacks it", "write it: pressures are those of runs alone"
-                )
+                yield Fault(line, column, "a run alone needs it", "write it: pressures come from runs alone")
         return
     if found[METRIC] is None and found[VALUE] is None:
-        yield Fault(
-            line, VALUE, "a run beside others lacks it", "write how long the target took, its CPI or its IPC"
-        )
+        yield Fault(line, VALUE, "a run beside others needs it", "write the target's time, CPI or IPC")
     for column in (LINES, GIGABYTES, CORES):
         if found[column] is not None:
-            what = "a run beside others has it, and pressures are those of runs alone"
+            what = "a run beside others must not have it: pressures come from runs alone"
             yield Fault(line, column, what, "leave it empty here, and write it in the target's run alone")
 
 

@@ -31,8 +31,10 @@ class ExperimentService:
         and `replace` is false.
         """
         if not _NAME.fullmatch(name):
-            what = f"{name[:60]!r} is no name of experiments"
-            instead = "letters, digits, points, dashes and underscores make one, a letter or digit first, 100 at most"
+            what = f"{name[:60]!r} is not a valid name of experiments"
+            instead = (
+                "use at most 100 letters, digits, points, dashes and underscores, a letter or digit first"
+            )
             raise UnusableExperiments([Fault(0, "", what, instead)])
         runs = read_experiments(content)
         with self._engine.begin() as connection:

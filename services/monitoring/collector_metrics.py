@@ -37,26 +37,28 @@ class CollectorMetrics:
             "fleetprof_visits", "Visits that ended, by outcome.", ("campaign", "outcome"), registry=r
         )
         self._called_off = Counter(
-            "fleetprof_visits_called_off", "Visits that were drawn and not made.", registry=r
+            "fleetprof_visits_called_off",
+            "Visits drawn and not made: the collector was stopped, or too late.",
+            registry=r,
         )
         self._visit_late = Histogram(
             "fleetprof_visit_lateness_seconds",
-            "From the moment a visit was drawn for to its call.",
+            "From the scheduled time of a visit to its call.",
             registry=r,
             buckets=_SECONDS,
         )
         self._visit_took = Histogram(
             "fleetprof_visit_seconds", "From the call to the end of a visit.", registry=r, buckets=_SECONDS
         )
-        self._samples = Counter("fleetprof_visit_samples", "Samples that visits brought.", registry=r)
+        self._samples = Counter("fleetprof_visit_samples", "Samples of all visits.", registry=r)
         self._bytes = Counter(
-            "fleetprof_visit_bytes", "Bytes of the captures that visits brought, compressed.", registry=r
+            "fleetprof_visit_bytes", "Bytes of the compressed captures of all visits.", registry=r
         )
         self._rounds = Counter("fleetprof_rounds_drawn", "Rounds drawn.", ("campaign",), registry=r)
         self._drawn = Counter("fleetprof_visits_drawn", "Visits drawn.", ("campaign",), registry=r)
         self._round_late = Gauge(
             "fleetprof_round_lateness_seconds",
-            "From the beginning of the last round drawn to its draw.",
+            "Time from the start of the last round drawn to its draw.",
             ("campaign",),
             registry=r,
         )
@@ -68,33 +70,33 @@ class CollectorMetrics:
         )
         self._adopted = Counter(
             "fleetprof_captures_adopted",
-            "Captures found in the archive whose collector had ended before it wrote them down.",
+            "Captures in the archive without a row, recorded by the sweep after their collector had ended.",
             registry=r,
         )
         self._lost = Counter(
-            "fleetprof_visits_lost", "Visits ended as lost: their collector had ended.", registry=r
+            "fleetprof_visits_lost", "Visits recorded as lost because their collector had ended.", registry=r
         )
         self._job_seconds = Histogram(
             "fleetprof_job_duration_seconds",
-            "Time of one job: draw, describe, sweep, merge, tidy (partitions, retention, orphans), ask, lake.",
+            "Time of one run of a periodic job: draw, describe, sweep, merge, tidy (partitions, retention, orphans), ask, lake.",
             ("job_name",),
             registry=r,
             buckets=_SECONDS,
         )
         self._job_last_success = Gauge(
             "fleetprof_job_last_success_timestamp_seconds",
-            "When each job was last done, seconds since 1970.",
+            "Last success of each periodic job, seconds since 1970.",
             ("job_name",),
             registry=r,
         )
         self._away = Counter(
             "fleetprof_server_failures",
-            "Uses of a server that failed and are tried again: database, broker.",
+            "Failed requests to a server, which are retried: database, broker.",
             ("server",),
             registry=r,
         )
         self._lake_due = Gauge(
-            "fleetprof_lake_days_due", "Closed days that are not in the lake as they are now.", registry=r
+            "fleetprof_lake_days_due", "Closed days whose current state is not in the lake.", registry=r
         )
         self._lake_kept = Gauge(
             "fleetprof_lake_days_kept",
@@ -154,12 +156,10 @@ class CollectorMetrics:
 
         def check() -> str | None:
             if self._looked is None:
-                return (
-                    f"It has not seen the campaigns yet, {self._clock() - self._begun:.0f} s after its start."
-                )
+                return f"The collector has not read the campaigns yet, {self._clock() - self._begun:.0f} s after its start."
             silent = self._clock() - self._looked
             if silent > LATEST_LOOK_S:
-                return f"It last looked for rounds that have begun {silent:.0f} s ago."
+                return f"The collector last searched for begun rounds {silent:.0f} s ago."
             return None
 
         return check

@@ -36,7 +36,7 @@ _LONGEST_HEAD = 16 << 10
 _BREATHER_S = 0.1
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
-_SEE_LOG = "The log says why."
+_SEE_LOG = "The reason is in the log."
 _FORWARDING = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
 """Headers of requests forwarded by a proxy (RFC 7239, RFC 9110, and older conventions)."""
 
@@ -158,7 +158,7 @@ class _Server(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - BaseServer's signature
         """Log an internal error; a disconnected caller is none."""
         if not isinstance(sys.exception(), OSError):
-            _log.error("a caller was not answered", exc_info=True)
+            _log.error("a request could not be served", exc_info=True)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -189,7 +189,10 @@ class _Handler(BaseHTTPRequestHandler):
         elif path == "/metrics":
             self._send(HTTPStatus.OK, self.server.metrics(), _PROMETHEUS)
         else:
-            self._answer(HTTPStatus.NOT_FOUND, {"status": "there are /healthz, /readyz and /metrics"})
+            self._answer(
+                HTTPStatus.NOT_FOUND,
+                {"status": "unknown path; this server has /healthz, /readyz and /metrics"},
+            )
 
     def _is_own_user(self) -> bool:
         """Whether the caller uses the Unix socket, open to this user and root only, and is no proxy."""

@@ -57,7 +57,7 @@ def broker(url: str) -> Check:
             with open_broker(url) as client:
                 client.ping()
         except (RedisError, OSError) as error:
-            return f"The broker does not answer: {error}"
+            return f"The broker does not respond: {error}"
         return None
 
     return check

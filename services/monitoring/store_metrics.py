@@ -34,9 +34,9 @@ class StoreState(Collector):
         try:
             ingestion, operations = self._ingestion(), self._operations()
         except DatabaseError:
-            yield GaugeMetricFamily("fleetprof_database_up", "1 while the database answers.", 0)
+            yield GaugeMetricFamily("fleetprof_database_up", "1 while the database responds.", 0)
             return
-        yield GaugeMetricFamily("fleetprof_database_up", "1 while the database answers.", 1)
+        yield GaugeMetricFamily("fleetprof_database_up", "1 while the database responds.", 1)
         yield from _ingestion(ingestion)
         yield from _campaigns(operations)
         yield from _store(operations)
@@ -49,20 +49,20 @@ def _ingestion(found: IngestionStatus) -> Iterator[Metric]:
     )
     yield GaugeMetricFamily(
         "fleetprof_ingestion_lag_seconds",
-        "Age of the oldest capture that waits.",
+        "Age of the oldest capture that is not ingested.",
         captures.oldest_waiting_s or 0.0,
     )
     yield GaugeMetricFamily(
-        "fleetprof_captures_again", "Captures to be ingested once more with better symbols.", captures.again
+        "fleetprof_captures_again", "Captures to be reprocessed with better symbols.", captures.again
     )
     yield GaugeMetricFamily(
         "fleetprof_captures_quarantined",
-        "Captures that failed too often to be tried again, or can never be ingested.",
+        "Quarantined captures: they failed too often or can never be ingested.",
         captures.quarantined,
     )
     yield GaugeMetricFamily(
         "fleetprof_days_without_daily_rollup",
-        "Days over for an hour and still not merged into cells of their own; one that stays is damaged.",
+        "Days that ended more than an hour ago and have no daily rollup; one that stays is damaged.",
         found.days_without_daily_rollup,
     )
 
@@ -70,7 +70,7 @@ def _ingestion(found: IngestionStatus) -> Iterator[Metric]:
 def _campaigns(found: Operations) -> Iterator[Metric]:
     states = GaugeMetricFamily(
         "fleetprof_campaign_state",
-        "1 for the state a campaign is in; its failure brake makes it stopped.",
+        "1 for the state of a campaign: running, paused, stopped (by its failure brake, or a person).",
         labels=["campaign", "state"],
     )
     periods = GaugeMetricFamily(
@@ -78,7 +78,7 @@ def _campaigns(found: Operations) -> Iterator[Metric]:
     )
     drawn = GaugeMetricFamily(
         "fleetprof_campaign_last_round_timestamp_seconds",
-        "When the last round that was drawn began, seconds since 1970.",
+        "Start of the last round that was drawn, seconds since 1970.",
         labels=["campaign"],
     )
     for campaign in found.campaigns:
@@ -99,10 +99,10 @@ def _campaigns(found: Operations) -> Iterator[Metric]:
 def _store(found: Operations) -> Iterator[Metric]:
     for name, text, value in (
         ("machines_enabled", "Machines of the inventory that may be visited.", found.machines_enabled),
-        ("roll_queue_visits", "Ingested visits that wait to be merged into cells.", found.rollup_queue),
+        ("roll_queue_visits", "Ingested visits that are not in rollups yet.", found.rollup_queue),
         (
             "partition_days_ahead",
-            "Days after today that facts can be ingested in; -1: not even today.",
+            "Days after today that have partitions for facts; -1: today has none either.",
             found.partition_days_ahead,
         ),
         (
@@ -114,7 +114,7 @@ def _store(found: Operations) -> Iterator[Metric]:
         ("symbol_builds_broken", "Symbol files whose last build failed.", found.builds_failed),
         (
             "symbols_disputed",
-            "Binaries of which gateways of two machines gave different symbols.",
+            "Binaries for which gateways of two machines sent different symbols.",
             found.symbols_disputed,
         ),
         ("database_bytes", "Size of the database.", found.database_bytes),
@@ -123,6 +123,6 @@ def _store(found: Operations) -> Iterator[Metric]:
     if found.oldest_partition is not None:
         yield GaugeMetricFamily(
             "fleetprof_oldest_day_timestamp_seconds",
-            "The oldest day with facts, seconds since 1970: what retention has left.",
+            "The oldest day with facts, seconds since 1970: where retention begins.",
             found.oldest_partition,
         )

@@ -36,34 +36,34 @@ _SPARE_SLOTS = 8
 """A dead process may still hold its place when its successor starts, and a pool can be enlarged."""
 
 _FAMILIES = (
-    HistogramFamily("fleetprof_task_seconds", "Time of a task, however it ended.", "task", tuple(_TASKS.values()), _SECONDS),
-    CounterFamily("fleetprof_task_failures", "Tasks that raised.", "task", tuple(_TASKS.values())),
+    HistogramFamily("fleetprof_task_seconds", "Time of a task, also of a failed one.", "task", tuple(_TASKS.values()), _SECONDS),
+    CounterFamily("fleetprof_task_failures", "Failed tasks.", "task", tuple(_TASKS.values())),
     HistogramFamily(
         "fleetprof_ingestion_seconds",
-        "From the lease to the commit of captures that were ingested together.",
+        "Time from the lease to the commit of captures that were ingested together.",
         "generation",
         ("first", "reprocessed"),
         _SECONDS,
     ),
     CounterFamily(
         "fleetprof_captures_ingested",
-        "Captures by what came of their ingestion; already: another worker was faster, expired: their day was dropped.",
+        "Captures by result of their ingestion; already: another worker was faster, expired: their day was dropped.",
         "outcome",
         ("ingested", "already", "expired"),
     ),
     CounterFamily(
         "fleetprof_capture_failures",
-        "Ingestions of a capture that failed, by what failed.",
+        "Failed ingestions of a capture, by the cause.",
         "error",
         ("newer_format", "bad_capture", "archive", "database", "memory", "other"),
     ),
     CounterFamily("fleetprof_facts_ingested", "Facts ingested: (profile, stack, samples)."),
     CounterFamily("fleetprof_samples_ingested", "Samples ingested."),
     CounterFamily("fleetprof_captures_given_up", "Captures quarantined at once: they can never be ingested."),
-    CounterFamily("fleetprof_functions_named", "Functions that were ingested without a name and got one in place."),
+    CounterFamily("fleetprof_functions_named", "Functions that were ingested without a name and named in place."),
     CounterFamily(
         "fleetprof_symbol_builds",
-        "Debug files looked at; pending: another worker builds it.",
+        "Debug files processed; pending: another worker builds it.",
         "outcome",
         ("built", "pending", "failed"),
     ),
@@ -130,22 +130,24 @@ class WorkerMetrics(Collector):
         """The processes' counts, the pool, and the broker's queues."""
         yield from self._counters.collect()
         pids = self._pids()
-        yield GaugeMetricFamily("fleetprof_pool_processes", "Processes of the pool that live.", len(pids))
-        yield GaugeMetricFamily("fleetprof_pool_processes_wanted", "Processes it should have.", self._wanted)
+        yield GaugeMetricFamily("fleetprof_pool_processes", "Running processes of the pool.", len(pids))
+        yield GaugeMetricFamily(
+            "fleetprof_pool_processes_wanted", "Configured processes of the pool.", self._wanted
+        )
         yield GaugeMetricFamily(
             "fleetprof_pool_resident_bytes",
-            "Resident memory of the pool's processes, what they share counted in each.",
+            "Resident memory of the pool's processes; shared memory counts in each.",
             sum(map(_resident, pids)),
         )
         try:
             waiting = queue_lengths.lengths(self._broker_url)
         except (RedisError, OSError):
-            yield GaugeMetricFamily("fleetprof_broker_up", "1 while the broker answers.", 0)
+            yield GaugeMetricFamily("fleetprof_broker_up", "1 while the broker responds.", 0)
             return
-        yield GaugeMetricFamily("fleetprof_broker_up", "1 while the broker answers.", 1)
+        yield GaugeMetricFamily("fleetprof_broker_up", "1 while the broker responds.", 1)
         depth = GaugeMetricFamily(
             "fleetprof_queue_messages",
-            "Messages that no worker has taken, by kind of work.",
+            "Messages that no worker has received, by kind of work.",
             labels=["queue"],
         )
         for kind in queue_lengths.KINDS:
@@ -158,8 +160,8 @@ class WorkerMetrics(Collector):
 
         def check() -> str | None:
             if self._pool is None:
-                return "It does not take tasks yet."
-            return None if self._pids() else "No process of its pool lives."
+                return "The worker does not accept tasks yet."
+            return None if self._pids() else "No process of the worker's pool is running."
 
         return check
 

@@ -41,11 +41,11 @@ class LakeBackend:
     def remark(self) -> str:
         """A note about coverage that belongs to the answer, a sentence."""
         assert self.reach is not None, "asked before"
-        remark = f"From the lake, which has {self.reach[0]} to {self.reach[1]}: {len(self.days)} of its days."
+        remark = f"Source: the lake, which contains {self.reach[0]} to {self.reach[1]}; {len(self.days)} of its days are used."
         if self.missing:
             more = f" and {len(self.missing) - _SHOWN} more" if len(self.missing) > _SHOWN else ""
             days = ", ".join(map(str, self.missing[:_SHOWN]))
-            remark += f" It lacks {days}{more}: they are not covered."
+            remark += f" Missing days, which are not covered: {days}{more}."
         return remark
 
 

@@ -52,10 +52,10 @@ def described(path: Path, found: Inspection) -> RenderableType:
 
 
 def _facts(found: Inspection) -> Iterator[tuple[str, str]]:
-    yield "key", found.key or "none: it does not say which kernel's functions these are"
+    yield "key", found.key or "none: the file does not identify its kernel"
     yield "machine", f"{found.machine}, {found.bits} bits" if found.machine else ""
     yield "functions", f"{found.functions:,} in its symbol tables"
-    dwarf = f"version {found.dwarf_version}, {found.units:,} units looked at" if found.dwarf_version else ""
+    dwarf = f"version {found.dwarf_version}, {found.units:,} units read" if found.dwarf_version else ""
     yield "DWARF", dwarf
     yield "compiler", found.producer
     yield "compressed", ", ".join(found.compression)

@@ -203,7 +203,7 @@ def _refused(reply: _Reply, url: str) -> ApiRefused:
         document = json.loads(reply.body)
         detail, hint = str(document["detail"]), str(document.get("hint", ""))
     except (ValueError, KeyError, TypeError):
-        detail, hint = f"The server at {url} answered {reply.status}.", ""
+        detail, hint = f"The server at {url} responded with HTTP status {reply.status}.", ""
     if reply.status == http.client.UNAUTHORIZED:
         hint = "Set FLEETPROF_TOKEN to an API token of the role operator."
     return ApiRefused(f"{detail} {hint}".strip(), reply.status)

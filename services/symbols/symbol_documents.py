@@ -134,19 +134,15 @@ def _notes(done: Uploaded) -> list[str]:
     found, added = done.inspection, done.added
     notes = []
     if found.quality == Quality.NONE and found.kind in NAMING:
-        notes.append(
-            "It names no function. Upload the file as it was before it was stripped, or its debug file."
-        )
+        notes.append("It names no function. Upload the unstripped file, or its debug file.")
     elif not added.best and added.file.kind in NAMING:
         notes.append("A better file is stored for the same binary; that one is used.")
     if done.lacks:
         notes.append(f"{done.lacks} Upload that, too.")
     if added.replaced is not None:
-        notes.append(
-            f"It takes the place of {added.replaced.name or 'a file'} of {added.replaced.added_at:%Y-%m-%d}."
-        )
+        notes.append(f"It replaces {added.replaced.name or 'a file'} of {added.replaced.added_at:%Y-%m-%d}.")
     if not done.is_seen and found.kind in NAMING:
-        notes.append("No capture holds this binary yet; its functions are named as soon as one does.")
+        notes.append("No capture contains this binary yet. Its functions are named when one does.")
     return notes
 
 

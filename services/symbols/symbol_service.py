@@ -235,7 +235,11 @@ class SymbolService:
                 raise NoSuchSymbols(
                     f"No function of {sentence(seen.name, 100)} is known to come from {sentence(path, 500)}."
                 )
-        found = self._texts.find(key, path) if self._texts else Missing("No place of sources is known.")
+        found = (
+            self._texts.find(key, path)
+            if self._texts
+            else Missing("No source of source files is configured.")
+        )
         if isinstance(found, Missing):
             raise NoSuchSymbols(found.reason)
         if isinstance(found, NotNow):

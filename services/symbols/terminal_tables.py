@@ -30,7 +30,7 @@ KINDS = {
 OUTCOMES = {
     "asked": "no response yet",
     "got": "received",
-    "unconfirmed": "received, not used before another machine confirms it",
+    "unconfirmed": "received, not used until another machine confirms it",
     "disputed": "received, but it differs from that of another machine",
     "absent": "the machine no longer has it",
     "refused": "the gateway does not share symbols",
@@ -119,7 +119,7 @@ def details(answer: AnswerJson) -> RenderableType:
         ("status", binary["status"] + (f": {binary['reason']}" if binary["reason"] else "")),
         (
             "samples",
-            f"{binary['samples']:,} in the last day, {binary['unresolved']:,} of them without a name here",
+            f"{binary['samples']:,} in the last day, {binary['unresolved']:,} of them without a function name",
         ),
     ]
     if binary["share"] is not None:
@@ -176,7 +176,7 @@ def _attempts(answer: AnswerJson) -> list[str]:
     for ask in answer["asks"]:
         detail = f" ({ask['detail']})" if ask["detail"] else ""
         lines.append(
-            f"{ask['machine']} was asked {when(ask['asked_at'])}: {OUTCOMES[ask['outcome']]}{detail}."
+            f"Request to {ask['machine']} at {when(ask['asked_at'])}: {OUTCOMES[ask['outcome']]}{detail}."
         )
     lines += [
         f"{absence['source']} has no {absence['kind']}: {absence['reason']} Next attempt after {when(absence['until'])}."

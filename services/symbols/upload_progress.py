@@ -9,7 +9,7 @@ from rich.text import Text
 
 from services.symbols.access import SymbolAccess
 from services.symbols.symbol_files import LocalFile
-from services.symbols.terminal_tables import progress as relanding_progress
+from services.symbols.terminal_tables import progress as reprocessing_progress
 from services.symbols.terminal_tables import recognised, short
 from services.symbols.uploading import Followed, Known, Refused, Sending, Sent, follow, upload
 from storage.symbols.keys import sentence
@@ -78,19 +78,19 @@ def show_consequences(
             if last.captures:
                 progress.update(
                     task,
-                    description="ingesting captures again",
+                    description="reprocessing captures",
                     total=last.captures,
                     completed=last.captures - last.left,
                 )
     if last is None:
         return
     for key, reprocessing in last.reprocessings.items():
-        console.print(f"{short(key)}: {relanding_progress(reprocessing)}.")
+        console.print(f"{short(key)}: {reprocessing_progress(reprocessing)}.")
     for key in sorted(last.waiting):
         console.print(f"{short(key)}: no effect yet. Show it: fleetprof symbols show {key}", style="dim")
     if last.left:
         console.print(
-            "Ingestion continues in the background. Show it: fleetprof symbols reprocessings", style="dim"
+            "Reprocessing continues in the background. Show it: fleetprof symbols reprocessings", style="dim"
         )
 
 

@@ -76,9 +76,7 @@ def upload(
         answer = access.known(list(digests))
         terms = answer["upload"]
         if not terms["allowed"]:
-            raise ApiRefused(
-                "The token has not the role operator, which uploads need: use a token of that role.", 403
-            )
+            raise ApiRefused("Uploads need a token of the role operator. This token has another role.", 403)
         rows: dict[bytes, list[Json]] = {}
         for row in answer["files"]:
             if row["rejected"] is None:  # a rejected file is uploaded again, which restores it
@@ -89,7 +87,7 @@ def upload(
             elif file.size > terms["largest_bytes"]:
                 yield Refused(
                     file,
-                    f"It has {file.size:,} bytes, more than the {terms['largest_bytes']:,} that are accepted.",
+                    f"It has {file.size:,} bytes; the limit is {terms['largest_bytes']:,}.",
                 )
             else:
                 watch.begin(file)

@@ -11,13 +11,13 @@ from storage.calibrations import Calibration, Kind
 def meaning(figure: Calibration) -> str:
     """The meaning of a figure, a sentence."""
     if figure.kind is Kind.MEMORY_LATENCY:
-        return "what a load takes that misses every cache."
+        return "the time of a load that misses every cache."
     if figure.kind is Kind.MEMORY_BANDWIDTH:
-        return "what cores of one socket read together."
+        return "the total rate at which the cores of one socket read."
     if figure.known.holds(NEUTRAL):
-        return "a second busy thread neither adds nor takes throughput, as far as this tells."
+        return "a second busy thread does not change a core's throughput measurably."
     gain = NEUTRAL / figure.value - 1
-    return f"a second busy thread {'adds' if gain > 0 else 'takes'} {abs(gain):.0%} of a core's throughput."
+    return f"a second busy thread {'adds' if gain > 0 else 'removes'} {abs(gain):.0%} of a core's throughput."
 
 
 def subject(figure: Calibration) -> str:
@@ -38,7 +38,9 @@ def replaced(before: Sequence[Calibration], after: Sequence[Calibration]) -> lis
     given = {(old.kind, old.platform, old.workload): old for old in before if not old.measured}
     found = [given.get((new.kind, new.platform, new.workload)) for new in after if new.measured]
     return [
-        f"It replaces {worded(old)}, which was given: {subject(old)}." for old in found if old is not None
+        f"The measured {subject(old)} replaces the given value {worded(old)}."
+        for old in found
+        if old is not None
     ]
 
 

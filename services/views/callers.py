@@ -19,7 +19,7 @@ _DEEPEST = 12
 def callers(answer: AnswerJson) -> RenderableType:
     """The callers and callees in the answer of `/api/v1/callers`."""
     if not answer["functions"]:
-        return Text("No stack of the selection has such a function.")
+        return Text("No stack of the selection contains a matching function.")
     parts: list[RenderableType] = [_itself(answer)]
     for side, title, no_function in (
         ("caller", "called by", "(stacks begin with it)"),
@@ -32,7 +32,7 @@ def callers(answer: AnswerJson) -> RenderableType:
             parts.append(Text(f"{left:,} more", style="dim"))
     if answer["borrowed"]:
         parts.append(
-            Text("Intervals borrow the function's design effect: merged cells know no calls.", style="dim")
+            Text("Intervals use the function's design effect: rollup cells contain no calls.", style="dim")
         )
     return Group(*parts)
 
@@ -58,9 +58,9 @@ def _itself(answer: AnswerJson) -> Text:
 
 
 def _side(rows: Sequence[AnswerJson], title: str, no_function: str) -> Table:
-    """One side's rows. The column `of it` is a share of the function's total, `total` one of the selection."""
+    """One side's rows. The column `of function` is a share of the function's total, `total` one of the selection."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
-    table.add_column("of it", justify="right", no_wrap=True, width=8)
+    table.add_column("of function", justify="right", no_wrap=True, width=11)
     table.add_column("total", justify="right", no_wrap=True, width=8)
     table.add_column("95 %", justify="right", no_wrap=True, width=13, style="dim")
     table.add_column("self", justify="right", no_wrap=True, width=8)

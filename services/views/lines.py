@@ -18,7 +18,7 @@ _MOST_BUILDS = 3
 def lines(answer: AnswerJson) -> RenderableType:
     """The lines of `/api/v1/lines`, one table for each version of a file."""
     if not answer["functions"]:
-        return Text("No stack of the selection has such a function or file.")
+        return Text("No stack of the selection contains a matching function or file.")
     itself = answer["itself"]
     parts: list[RenderableType] = [
         Text(f"self {share(itself['self_share'])}  total {share(itself['total_share'])}")
@@ -32,12 +32,12 @@ def lines(answer: AnswerJson) -> RenderableType:
         parts.append(Text(f"{left:,} more lines", style="dim"))
     if answer["without_line"] and itself["self"]:
         unknown = share(answer["without_line"] / itself["self"])
-        parts.append(Text(f"Of {unknown} of the self, the line is unknown.", style="dim"))
+        parts.append(Text(f"The line is unknown for {unknown} of self.", style="dim"))
     return Group(*parts)
 
 
 def _heading(version: AnswerJson) -> Text:
-    text = Text(version["file"] or "(file not known)", style="bold")
+    text = Text(version["file"] or "(unknown file)", style="bold")
     text.append(f"  {share(version['self_share'])}", style="not bold")
     what = f"text {version['sha256'][:_SHORT]}" if version["sha256"] else "text not stored"
     builds = [f"{build['binary']} {build['key'][:_SHORT]}" for build in version["builds"]]

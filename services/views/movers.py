@@ -23,24 +23,22 @@ def movers(answer: AnswerJson) -> RenderableType:
     else:
         lines.append(
             Text(
-                f"None of {answer['examined']:,} rows changed by {share(answer['least'])} or more and by more than chance."
+                f"None of {answer['examined']:,} rows changed significantly and by {share(answer['least'])} or more."
             )
         )
     if answer["power"] is not None:
         lines.append(
             Text(
-                f"A row of 1.0 % that became 1.5 times as large would be found with probability {share(answer['power'])}.",
+                f"A row of 1.0 % that grows to 1.5 times its size is detected with probability {share(answer['power'])}.",
                 style="dim",
             )
         )
     if answer["compared_part"] < 1:
-        message = (
-            f"What chance explains was judged by a random {share(answer['compared_part'])} of the visits."
-        )
+        message = f"Significance was tested on a random {share(answer['compared_part'])} of the visits."
         lines.append(Text(message, style="dim"))
     if answer["part"] < 1:
         lines.append(
-            Text(f"Causes were looked for in a random {share(answer['part'])} of the visits.", style="dim")
+            Text(f"Causes were searched in a random {share(answer['part'])} of the visits.", style="dim")
         )
     return Group(*lines)
 
@@ -53,13 +51,13 @@ def cause(mover: AnswerJson) -> Text:
         )
     best = mover["cause"]["best"]
     if best is None:
-        return Text("no label explains half of it", style="dim")
+        return Text("no label explains half of the change", style="dim")
     explained = best["explained"]
-    how = "more or less of it runs" if best["kind"] == "mix" else "changed there"
+    how = "its part of the whole changed" if best["kind"] == "mix" else "the row changed within it"
     text = Text(f"{best['label']} {best['value'] or _NONE}: {how}, {explained['value']:.0%}")
     text.append(f" ({explained['lo']:.0%}–{explained['hi']:.0%})", style="dim")
     for one in mover["cause"]["inseparable"]:
-        text.append(f"; goes with {one['label']} {one['value'] or _NONE}")
+        text.append(f"; inseparable from {one['label']} {one['value'] or _NONE}")
     return text
 
 

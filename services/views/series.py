@@ -25,11 +25,13 @@ def series(answer: AnswerJson) -> RenderableType:
     whole = next(line["points"] for line in answer["lines"] if line["role"] == "whole")
     parts: list[RenderableType] = [_steps(answer["steps"], whole)]
     if any(step["partial"] for step in answer["steps"]):
-        parts.append(Text("* a part of the step only", style="dim"))
+        parts.append(Text("* only a part of the step", style="dim"))
     if any(step["too_few_ingested"] for step in answer["steps"]):
         parts.append(Text("… too few of the step's visits have been ingested yet", style="dim"))
     if any(map(_is_bound, whole)):
-        parts.append(Text("≤ none of the step's visits saw any of it: at most so much (95 %)", style="dim"))
+        parts.append(
+            Text("≤ upper bound (95 %): none of the step's visits has samples of the selection", style="dim")
+        )
     rows = [line for line in answer["lines"] if line["role"] != "whole"]
     if rows:
         parts += [Text(""), _rows(rows)]

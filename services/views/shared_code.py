@@ -15,7 +15,7 @@ AnswerJson = Mapping[str, Any]
 def shared_code(answer: AnswerJson, *, own: bool = True) -> RenderableType:
     """The code of `/api/v1/shared-code`: cold in each program and hot across the fleet."""
     if not answer["rows"]:
-        return Text("Nothing is shared by so many applications and cold in each of them.")
+        return Text("No code is shared by enough applications and cold in each of them.")
     priced = answer["price_per_core_hour"] is not None
     part = "self" if own else "total"
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
@@ -52,21 +52,20 @@ def users(answer: AnswerJson) -> RenderableType:
     """The users of a function in the answer of `/api/v1/shared-code/users`."""
     unseen = answer["unseen_hi"]
     # The bound does not cover all applications missing from the list: the list may be cut.
-    who = "An application that" if list(answer["by"]) == ["application"] else "What"
-    rare = (
-        [] if unseen is None else [Text(f"{who} no visit saw has below {100 * unseen:.2g} %.", style="dim")]
-    )
+    what = "An application" if list(answer["by"]) == ["application"] else "A row"
+    message = f"{what} without samples in any visit has less than"
+    rare = [] if unseen is None else [Text(f"{message} {100 * unseen:.2g} %.", style="dim")]
     if not answer["rows"]:
-        return Group(Text("No stack of the selection has such a function."), *rare)
+        return Group(Text("No stack of the selection contains a matching function."), *rare)
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
-    for name, width in (("of it", 8), ("total", 8), ("95 %", 13), ("of theirs", 9)):
+    for name, width in (("of function", 11), ("total", 8), ("95 %", 13), ("of row", 8)):
         table.add_column(name, justify="right", no_wrap=True, width=width)
     table.add_column(", ".join(answer["by"]), no_wrap=True, overflow="ellipsis", ratio=2)
     table.add_column("called by", no_wrap=True, overflow="ellipsis", ratio=3, style="dim")
     for row in answer["rows"]:
         lo, hi = row["total_lo"], row["total_hi"]
         callers = (
-            f"{caller['function']['name'] if caller['function'] else '(nobody)'} {share(caller['share'])}"
+            f"{caller['function']['name'] if caller['function'] else '(no caller)'} {share(caller['share'])}"
             for caller in row["callers"]
         )
         table.add_row(

@@ -18,10 +18,10 @@ _WELL_COVERED = 0.95
 
 _STRAIGHT = -0.45
 """Slopes up to this mean that distances fall nearly as 1/√samples."""
-_TAIL = "many rows have few samples: more samples bring less than their root"
+_TAIL = "many rows have few samples: the distance falls more slowly than 1/√samples"
 
 FIRST = Text(
-    "The first captures are being taken; the first of a new machine is ingested after about 20 s …",
+    "The first captures are being taken. A new machine's first capture is ingested after about 20 s …",
     style="dim",
 )
 
@@ -71,7 +71,7 @@ def top_table(
         table.add_row(rest_share, "", "", Text(f"{left:,} more {what}", style="dim"), "")
     if not low_confidence:
         return table
-    return Group(table, Text("? few visits contribute: the interval is wide", style="dim"))
+    return Group(table, Text("? low confidence: few visits contribute, the interval is wide", style="dim"))
 
 
 def sides(answer: AnswerJson) -> RenderableType:
@@ -118,22 +118,22 @@ def differences(answer: AnswerJson, *, rows: int = 20) -> RenderableType:
         )
     significant = sum(row["significant"] for row in answer["rows"])
     lines = [
-        Text(f"{significant} of {len(answer['rows'])} rows differ by more than chance; others are grey.")
+        Text(f"{significant} of {len(answer['rows'])} rows differ by more than chance; the others are grey.")
     ]
     if answer["power"] is None:
-        lines = [Text("Not drawn at random: what chance explains is not known.", style="dim")]
+        lines = [Text("The visits were not drawn at random: significance is not known.", style="dim")]
     else:
         power = answer["power"]
         lines.append(
             Text(
-                f"A row of {share(power['share'])} that became {power['factor']:g} times as large would be found "
+                f"A row of {share(power['share'])} that grows to {power['factor']:g} times its size is detected "
                 f"with probability {share(power['power'])}.",
                 style="dim",
             )
         )
     if answer["part"] < 1:
         lines.append(
-            Text(f"Chance was judged by a random {share(answer['part'])} of the visits.", style="dim")
+            Text(f"Significance was tested on a random {share(answer['part'])} of the visits.", style="dim")
         )
     return Group(table, *lines)
 
@@ -141,7 +141,7 @@ def differences(answer: AnswerJson, *, rows: int = 20) -> RenderableType:
 def trust(answer: AnswerJson) -> RenderableType:
     """The reliability of the profile as a whole."""
     if answer["entropy"] is None:
-        return Text("Too few visits, or not drawn at random: no estimate.")
+        return Text("No estimate: there are too few visits, or they were not drawn at random.")
 
     def measured(name: str) -> str:
         found = answer[name]
@@ -149,13 +149,15 @@ def trust(answer: AnswerJson) -> RenderableType:
 
     lines = [
         Text(f"entropy of {answer['rows_total']:,} rows: {measured('entropy')} nats"),
-        Text(f"two random halves of the visits differ by {measured('manhattan')} of 2"),
+        Text(f"distance between two random halves of the visits: {measured('manhattan')}, at most 2"),
     ]
     fit = answer["fit"]
     if fit is None:
-        lines.append(Text("Too few visits have the selection to say how many more would do.", style="dim"))
+        lines.append(
+            Text("Too few visits contain the selection to estimate how many more are needed.", style="dim")
+        )
     elif not fit["constant"]["value"] > 0:
-        lines.append(Text(f"all {fit['visits']:,} visits that have the selection show the same"))
+        lines.append(Text(f"all {fit['visits']:,} visits that contain the selection have the same profile"))
     else:
         from analysis.convergence import Curve  # noqa: PLC0415 - NumPy, 0.2 s and 10 MB; `up` shows no curve
 
@@ -163,7 +165,9 @@ def trust(answer: AnswerJson) -> RenderableType:
         curve = Curve(fit["scale"], fit["bend"])
         now = curve.distance(fit["visits"] * fit["samples_per_visit"])
         lines.append(
-            Text(f"distance from the fleet now ≈ {now:.2g} of 2, ≈ {fit['constant']['value']:.3g}/√samples")
+            Text(
+                f"distance from the fleet now ≈ {now:.2g}, at most 2, ≈ {fit['constant']['value']:.3g}/√samples"
+            )
         )
         if fit["exponent"] > _STRAIGHT:
             lines.append(Text(f"{_TAIL} (slope {fit['exponent']:.2f}, not -0.5)", style="dim"))
@@ -174,12 +178,12 @@ def trust(answer: AnswerJson) -> RenderableType:
             if fit["visits"] < ingested:
                 # Future visits have the selection as rarely as past ones.
                 needed += (
-                    f" that have the selection, {visits * ingested / fit['visits']:,.0f} of the campaign"
+                    f" that contain the selection, {visits * ingested / fit['visits']:,.0f} of the campaign"
                 )
             lines.append(Text(needed, style="dim"))
         if fit["visits"] < ingested:
             lines.append(
-                Text(f"{fit['visits']:,} of {ingested:,} ingested visits have the selection", style="dim")
+                Text(f"{fit['visits']:,} of {ingested:,} ingested visits contain the selection", style="dim")
             )
     return Group(*lines)
 
@@ -206,7 +210,7 @@ def _totals(totals: AnswerJson) -> Text:
         if totals["covered_seconds"] < _WELL_COVERED * totals["asked_seconds"]:
             parts.append(f"{share(totals['covered_seconds'] / totals['asked_seconds'])} of the time covered")
         parts += [
-            f"nothing is kept of {span['begin']} to {span['end']}" for span in totals.get("missing", ())
+            f"no data is stored for {span['begin']} to {span['end']}" for span in totals.get("missing", ())
         ]
         if totals["uncovered_share"] > 1 - _WELL_COVERED:
             parts.append(f"{share(totals['uncovered_share'])} of machine-time unseen")
@@ -230,15 +234,15 @@ def _nothing_seen(totals: AnswerJson) -> Text:
     if not ingested:
         return Text("No samples have been ingested yet.")
     who = (
-        "The only ingested visit saw none of it"
+        "The only ingested visit has no samples of the selection"
         if ingested == 1
-        else f"None of {ingested:,} ingested visits saw any of it"
+        else f"None of {ingested:,} ingested visits has samples of the selection"
     )
     cores = totals["cores"]
     if cores is None:
         return Text(f"{who}.")
     most, _ = Figure(cores["hi"]).text(Measure.CORES)
-    return Text(f"{who}: with 95 % confidence it is below {most} {'core' if most == '1' else 'cores'}.")
+    return Text(f"{who}: with 95 % confidence it uses less than {most} {'core' if most == '1' else 'cores'}.")
 
 
 def _counted(number: float, noun: str) -> str:
@@ -279,7 +283,7 @@ def status_lines(status: AnswerJson, *, why_follows: bool = False) -> list[Text]
             Text(
                 "visits that failed in the last hour: "
                 + ", ".join(f"{v} {k}" for k, v in failed.items())
-                + ("" if why_follows else "; `fleetprof status` says why"),
+                + ("" if why_follows else "; `fleetprof status` shows the reasons"),
                 style="yellow",
             )
         )
@@ -300,7 +304,7 @@ def fleet_lines(status: AnswerJson) -> list[Text]:
         ),
         Text(f"visits of the last hour: {hour or 'none'}"),
         Text(
-            f"captures waiting to be ingested: {captures['waiting']}{waits}; once more, with better symbols: {captures['again']}"
+            f"captures waiting to be ingested: {captures['waiting']}{waits}; to be reprocessed with better symbols: {captures['again']}"
         ),
         *status_lines(status, why_follows=True),
         *failure_lines(status),
@@ -321,7 +325,7 @@ def _failure(failure: AnswerJson) -> Text:
     where = f"{machines}, latest {failure['example']} at {failure['latest']}"
     return Text.assemble(
         (f"  {failure['visits']:>6} {failure['outcome']:<12}", "yellow"),
-        f" {failure['detail'] or '(nothing was said)'}",
+        f" {failure['detail'] or '(no reason given)'}",
         (f"  {failure['visits_last_hour']} in the last hour, {where}", "dim"),
     )
 

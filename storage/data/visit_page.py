@@ -39,7 +39,7 @@ class Seen:
     """Why its facts are unavailable; '' if they are not."""
 
     @property
-    def says_something(self) -> bool:
+    def is_informative(self) -> bool:
         """Whether it has matching facts, damage, or expired facts."""
         return bool(self.facts.profiles or self.facts.damage or self.expired)
 

@@ -23,7 +23,7 @@ from sqlalchemy import Connection
 from storage.query.estimation.covered_time import HOUR_S
 from storage.query.estimation.strata import Drawn
 from storage.query.facts.visit_scan import SampleType
-from storage.query.selections import label_names
+from storage.query.selections import label_names, matchers
 from storage.query.selections.selection import Selection
 from storage.rollup.cubes import APPLICATION, DAY, EVENT, HOUR, HOURS_A_DAY, Cube, bucket_days
 from storage.rollup.time_cover import Cover
@@ -35,7 +35,6 @@ MOST_VISITS = 20_000
 MOST_LEFT = MOST_VISITS // 2
 """Maximum number of visits left to the chunks. Above `MOST_VISITS` cells are not used for the whole range: a month of a
 thousand visits an hour became approximate. The other half is for edges, and for visits that wait to be merged."""
-_APPLICATION = "application"
 
 
 class Access(Enum):
@@ -173,9 +172,9 @@ def _cells(
         return None
     if selection.filters_stacks or kind.gauge or kind.id is None or shape.step_s % HOUR_S:
         return None
-    if (shape.frame, *shape.labels) not in {("function",), (None, _APPLICATION)}:
+    if (shape.frame, *shape.labels) not in {("function",), (None, matchers.APPLICATION)}:
         return None
-    if any(matcher.label != _APPLICATION for matcher in selection.matchers):
+    if any(matcher.label != matchers.APPLICATION for matcher in selection.matchers):
         return None
     longest = None
     if shape.step_s:
@@ -183,7 +182,7 @@ def _cells(
     found = CellPlan(EVENT, None, first, last, bool(shape.labels), longest, costs=costs)
     if not selection.matchers:
         return found
-    applications = label_names.matching_values(connection, _APPLICATION, selection.matchers)
+    applications = label_names.matching_values(connection, matchers.APPLICATION, selection.matchers)
     if len(applications) != 1:
         return None  # no cell has a visit's units of several applications together
     return replace(found, cube=APPLICATION, k1=tuple(applications))

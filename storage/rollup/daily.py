@@ -54,7 +54,7 @@ def roll_up_days(
     with engine.connect() as connection:
         over = overdue(connection, now)
     mended = set() if mended is None else mended
-    return tuple(day for day in over if _folded_or_mended(engine, day, mended))
+    return tuple(day for day in over if _rolled_up_or_repaired(engine, day, mended))
 
 
 def overdue(connection: Connection, now: datetime) -> list[int]:
@@ -63,9 +63,9 @@ def overdue(connection: Connection, now: datetime) -> list[int]:
     return sorted(day for day in rollup_days.without_daily_rollup(connection) if day < end)
 
 
-def _folded_or_mended(engine: Engine, day: int, mended: set[tuple[int, int]]) -> bool:
+def _rolled_up_or_repaired(engine: Engine, day: int, mended: set[tuple[int, int]]) -> bool:
     try:
-        return _fold(engine, day)
+        return _roll_up(engine, day)
     except DatabaseError:
         raise
     except StorageError as error:
@@ -76,7 +76,7 @@ def _folded_or_mended(engine: Engine, day: int, mended: set[tuple[int, int]]) ->
     mended.add((DAY, day))
     try:
         rebuild(engine, day_of(day), stack_functions=StackFunctions())
-        return _fold(engine, day)
+        return _roll_up(engine, day)
     except DatabaseError:
         raise
     except StorageError as error:
@@ -84,7 +84,7 @@ def _folded_or_mended(engine: Engine, day: int, mended: set[tuple[int, int]]) ->
         return False
 
 
-def _fold(engine: Engine, day: int) -> bool:
+def _roll_up(engine: Engine, day: int) -> bool:
     """Write the day's cells; return False if a concurrent call has written them."""
     with locked_snapshot(engine, [day]) as connection:
         if day not in rollup_days.without_daily_rollup(connection):

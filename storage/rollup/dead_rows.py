@@ -50,7 +50,7 @@ class DeadRows:
         too."""
         self._wait_s = 0.0
         self._not_before = float("-inf")
-        self._said = False
+        self._logged = False
 
     def clear(self) -> bool:
         """Vacuum if many rows have died since the last time; return False if there are few, or if it is too early.
@@ -96,13 +96,13 @@ class DeadRows:
         self._not_before = self._clock() + self._wait_s
 
     def _may_not(self) -> None:
-        if not self._said:
+        if not self._logged:
             _log.warning(
                 "only autovacuum removes dead rows of merged cells: the database role lacks "
                 "permission to vacuum",
                 table="rollup",
             )
-            self._said = True
+            self._logged = True
 
 
 def _vacuum(connection: Connection) -> None:

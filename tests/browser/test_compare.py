@@ -53,8 +53,8 @@ def test_two_versions_are_compared_from_their_row(visitor: Visitor, fleet: Inges
     expect(rare).to_have_class(re.compile(r"\bunsure\b"))
     expect(rare).to_contain_text("gone")
     rare.hover()
-    expect(page.locator(".row-details")).to_contain_text("may well be chance")
-    expect(page.locator(".panel .bar-bottom")).to_contain_text("rows differ by more than chance explains")
+    expect(page.locator(".row-details")).to_contain_text("not significant")
+    expect(page.locator(".panel .bar-bottom")).to_contain_text("rows differ significantly")
     expect(page.locator(".panel .bar-bottom")).to_contain_text("of 100 such samplings")
 
     page.get_by_role("button", name="Swap").click()
@@ -64,7 +64,7 @@ def test_two_versions_are_compared_from_their_row(visitor: Visitor, fleet: Inges
     expect(row(page, "malloc")).to_have_class(re.compile(r"\bmore\b"))
     expect(row(page, "parse")).to_contain_text("▼")
     page.get_by_role("button", name="total", exact=True).click()
-    expect(row(page, "parse")).to_contain_text("may well be chance")  # with malloc it takes as long as before
+    expect(row(page, "parse")).to_contain_text("not significant")  # with malloc it takes as long as before
     row(page, "malloc").click()
     expect(page.locator("canvas")).to_be_visible()
     expect_place(page, mark=re.compile("^function:"))
@@ -72,11 +72,11 @@ def test_two_versions_are_compared_from_their_row(visitor: Visitor, fleet: Inges
 
 def test_a_base_without_samples_is_said(visitor: Visitor, fleet: IngestedFleet):
     page = visitor.open("?view=diff&from=now-15m")
-    expect(page.get_by_text("There are no samples to compare with.")).to_be_visible()
+    expect(page.get_by_text("The base has no samples.")).to_be_visible()
     page.get_by_role("button", name="Other base…").click()
     picker = page.get_by_role("dialog", name="another base")
-    picker.get_by_label("Matchers").fill('{application="search"}')
-    picker.get_by_role("button", name="In the selection’s time").click()
+    picker.get_by_label("Filters").fill('{application="search"}')
+    picker.get_by_role("button", name="In the selection’s time range").click()
     expect(page.locator(".sides")).to_contain_text("all")
     expect(page.locator(".sides")).to_contain_text("against application = search")
     expect(rows(page).first).to_be_visible()
@@ -84,8 +84,8 @@ def test_a_base_without_samples_is_said(visitor: Visitor, fleet: IngestedFleet):
 
 def test_nothing_is_judged_without_a_base(visitor: Visitor, fleet: IngestedFleet):
     page = visitor.open('?view=diff&base_select={version="none"}')
-    expect(page.get_by_text("There are no samples to compare with.")).to_be_visible()
-    expect(page.get_by_text("rows differ by more than chance explains")).to_have_count(0)
+    expect(page.get_by_text("The base has no samples.")).to_be_visible()
+    expect(page.get_by_text("rows differ significantly")).to_have_count(0)
 
 
 def test_the_profile_says_how_many_visits_it_needs(visitor: Visitor, fleet: IngestedFleet):
@@ -114,13 +114,17 @@ def test_only_visits_that_have_the_selection_say_what_is_known(visitor: Visitor,
     assert (fit["visits"], ingested) == (VISITS, 2 * VISITS)
     left = Curve(fit["scale"], fit["bend"]).distance(VISITS * fit["samples_per_visit"])
     caption = page.locator(".convergence figcaption")
-    expect(caption).to_contain_text(f"the 9 of 18 visits that have it leave ±{100 * left:.1f} %")
+    expect(caption).to_contain_text(
+        f"Now: ±{100 * left:.1f} %, from the 9 of 18 visits with samples of the selection"
+    )
     page.get_by_role("button", name="±2 %").click()
     more = 2 * (needed_visits(fit, 0.02) - VISITS)
     if more > 0:
         expect(caption).to_contain_text(f"{more:,} more visits of the campaign for ±2 %")
     page = visitor.open("?view=reliability&focus=rare")
-    expect(page.locator(".reliability-body")).to_contain_text("Fewer than 8 of 18 visits have the selection")
+    expect(page.locator(".reliability-body")).to_contain_text(
+        "Fewer than 8 of 18 visits have samples of the selection"
+    )
 
 
 def needed_visits(fit: dict[str, Any], distance: float) -> int:
@@ -134,7 +138,7 @@ def test_everybody_can_read_comparisons(
     select = f'{{version="{NEW}"}}&base_select={{version="{OLD}"}}'
     page: Page = new_visitor(color_scheme=scheme).open(f"?view=diff&select={select}")
     row(page, "rare").hover()
-    expect(page.locator(".row-details")).to_contain_text("may well be chance")
+    expect(page.locator(".row-details")).to_contain_text("not significant")
     assert violations(page) == []
     page.get_by_role("button", name="Reliability").click()
     expect(page.locator(".plot")).to_be_visible()

@@ -47,7 +47,7 @@ def self_cell(page: Page, function: str) -> Locator:
 
 
 def headline(page: Page) -> Locator:
-    return page.get_by_label("what stands behind these numbers")
+    return page.get_by_label("data behind these numbers")
 
 
 def test_shares_stand_with_their_intervals_for_eyes_and_ears(page: Page):
@@ -74,18 +74,18 @@ def test_the_headline_says_what_stands_behind_the_numbers(page: Page):
     expect(headline(page)).to_contain_text(f"≈ {cores:,} cores")
     expect(headline(page)).to_contain_text("over 1 h on 1,000 machines")
     expect(headline(page)).to_contain_text(f"{VISITS} visits drawn, {VISITS} ingested")
-    expect(headline(page).locator(".warn")).to_contain_text("of the asked time covered")
+    expect(headline(page).locator(".warn")).to_contain_text("of the range")
 
 
 def test_rows_that_few_visits_decide_are_marked_and_explained(page: Page):
     rare = row(page, "rare")
     expect(rare.locator(".badge.low_confidence")).to_be_visible()
     expect(self_cell(page, "rare").locator(".sr-only")).to_contain_text(
-        "Most of this row comes from one or two visits"
+        "One or two visits contribute most of this row"
     )
     expect(row(page, "malloc").locator(".badge.low_confidence")).to_have_count(0)
     rare.hover()
-    expect(page.locator(".row-details .warn")).to_contain_text("one or two visits")
+    expect(page.locator(".row-details .warn")).to_contain_text("One or two visits")
 
 
 def test_the_measure_is_one_switch_and_in_the_address(page: Page):
@@ -96,12 +96,12 @@ def test_the_measure_is_one_switch_and_in_the_address(page: Page):
     expect(self_cell(page, "malloc")).to_contain_text(f"{round(POPULATION * malloc['self_share'])}")
     page.reload()
     expect(self_cell(page, "malloc").locator(".sr-only")).to_have_text(
-        re.compile(r"self \d+ machines’ worth, 95 % interval \d+ to \d+")
+        re.compile(r"self \d+ machine equivalents, 95 % interval \d+ to \d+")
     )
     page.locator("body").press("u")
     expect(measure).to_have_value("money")
     costs = malloc["self_core_seconds"]["value"] / 3600 * PRICE
-    expect(self_cell(page, "malloc").locator(".sr-only")).to_contain_text("in money")
+    expect(self_cell(page, "malloc").locator(".sr-only")).to_contain_text("a cost of")
     # Seconds have gone by between the two answers, and the covered time grows with them.
     assert float(self_cell(page, "malloc").locator("b").inner_text()) == pytest.approx(costs, rel=0.5)
     page.locator("body").press("u")
@@ -118,7 +118,7 @@ def test_frames_have_the_design_effect_of_their_function(page: Page):
     tooltip = page.locator(".tooltip")
     expect(tooltip).to_contain_text(re.compile(r"total\d+\.\d\d % \(\d+\.\d\d–\d+\.\d\d\)"))
     expect(tooltip).to_contain_text("design effect of the function")
-    expect(page.locator("section.flame .bar-bottom")).to_contain_text("of the asked time")
+    expect(page.locator("section.flame .bar-bottom")).to_contain_text("of the range with data")
     page.locator("canvas").press("ArrowDown")
     page.locator("canvas").press("ArrowDown")
     expect(page.locator("section.flame [aria-live=polite]")).to_contain_text("95 % interval")
@@ -127,7 +127,7 @@ def test_frames_have_the_design_effect_of_their_function(page: Page):
 def test_visits_by_hand_claim_nothing_for_the_fleet(visitor: Visitor, fleet: IngestedFleet):
     fleet.visit("web-01", by_hand=True)
     page = visitor.open("?campaign=by-hand")
-    expect(headline(page)).to_contain_text("1 visit asked for by hand, not drawn at random")
+    expect(headline(page)).to_contain_text("1 visit requested by hand, not drawn at random")
     expect(row(page, "malloc").locator(".range")).to_have_count(0)
     expect(self_cell(page, "malloc")).to_contain_text("self 26.67 %")
     measures = page.get_by_role("combobox", name="measure")

@@ -79,7 +79,7 @@ def test_figures_say_what_stands_behind_the_numbers(page: Page):
     expect(figure(page, "Symbolized")).to_contain_text("86.6 %")  # 130 of 150, rounded down
     expect(figure(page, "Complete stacks")).to_contain_text("100 %")
     expect(figure(page, "Campaign fleet")).to_contain_text("running")
-    expect(figure(page, "PendingCaptures to ingest")).to_contain_text("0 captures")
+    expect(figure(page, "Waiting to ingest")).to_contain_text("0 captures")
 
 
 def test_a_row_lights_up_its_frames(page: Page):
@@ -197,7 +197,7 @@ def test_search_narrows_the_table_and_sums_the_union(page: Page):
     expect(said(page)).to_contain_text("parse")
     expect_place(page, find="^(malloc|parse)$")
     page.get_by_label("find a function").fill("(")
-    expect(page.get_by_text("Not a regular expression yet.")).to_be_visible()
+    expect(page.get_by_text("This is not a valid regular expression.")).to_be_visible()
     page.get_by_label("find a function").press("Escape")
     expect(rows(page)).to_have_count(8)
 
@@ -253,7 +253,7 @@ def test_frames_are_taken_out_of_stacks(page: Page):
 
 def test_a_mistake_in_the_matchers_is_seen_while_it_is_typed(page: Page):
     page.keyboard.press("f")
-    matchers = page.get_by_role("dialog", name="add a filter").get_by_label("matchers as text")
+    matchers = page.get_by_role("dialog", name="add a filter").get_by_label("filters as text")
     matchers.fill('{function="malloc"')
     expect(page.get_by_role("status")).to_contain_text(["Expected a closing brace at character 19"])
     matchers.fill('{self.function="malloc"}')

@@ -94,7 +94,7 @@ def test_a_server_that_does_not_answer_has_ended_nothing(signed_in: Visitor):
     page = signed_in.page
     page.route("**/logout", lambda route: route.abort())
     page.get_by_role("button", name="Sign out").click()
-    expect(page.get_by_role("alert")).to_contain_text("You are still signed in. The server does not answer.")
+    expect(page.get_by_role("alert")).to_contain_text("You are still signed in. The server is unreachable.")
     page.reload()
     shows_data(page)
 

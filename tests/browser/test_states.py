@@ -70,7 +70,7 @@ def test_an_empty_result_names_the_filter_and_takes_it_away(visitor, fleet: Inge
     fleet.visit()
     page = visitor.open('?select={application="search",team="db"}&focus=parse')
     expect(
-        page.get_by_text('The filter team="db" removed everything: without it there are 70 samples.')
+        page.get_by_text('The filter team="db" excludes all samples: without it there are 70 samples.')
     ).to_be_visible()
     assert page.get_by_text('The filter application="search"').count() == 0
     page.get_by_role("button", name="Remove it").click()
@@ -105,7 +105,7 @@ def test_an_error_speaks_the_servers_words_and_is_passing(
     page = visitor.open()
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("database")
-    expect(alert).to_contain_text("Ask again")
+    expect(alert).to_contain_text("Retry later")
     expect(alert.locator("code")).not_to_be_empty()  # the request's id
     assert violations(page) == []
     reopen()
@@ -133,7 +133,7 @@ def test_a_mistake_in_the_matchers_is_pointed_at(new_visitor: Callable, fleet: I
     page = new_visitor().open('?select={application="search" x}')
     expect(page.locator(".pointer")).to_have_text('{application="search" x}\n' + " " * 22 + "↑")
     assert violations(page) == []
-    page.get_by_role("button", name="Remove the matchers").click()
+    page.get_by_role("button", name="Remove the filters").click()
     expect(page.get_by_role("grid")).to_contain_text("malloc")
 
 
@@ -154,7 +154,7 @@ def test_an_unknown_campaign_costs_no_filter(new_visitor: Callable, fleet: Inges
     page = new_visitor().open('?select={application="search"}&campaign=nightly&view=table')
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("There is no campaign 'nightly'.")
-    expect(alert.get_by_role("button", name="Remove the matchers")).to_have_count(0)
+    expect(alert.get_by_role("button", name="Remove the filters")).to_have_count(0)
     alert.get_by_role("button", name="Show fleet").click()
     expect(page.get_by_role("grid")).to_contain_text("malloc")
     expect(page.locator(".chip", has_text="application = search")).to_be_visible()
@@ -169,7 +169,7 @@ def test_newest_samples_within_the_range_are_not_to_blame(visitor, fleet: Ingest
 
 def test_an_address_without_a_page_says_so(visitor):
     page = visitor.open("symbol")
-    expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+    expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
     assert violations(page) == []
     page.get_by_role("link", name="Symbols").click()
     expect(page.get_by_role("heading", name="Symbols")).to_be_visible()
@@ -182,10 +182,10 @@ def test_an_old_answer_does_not_pass_for_that_of_a_slow_question(visitor, fleet:
     held: list[Route] = []
     page.route("**/api/v1/table?*", lambda route: held.append(route))  # noqa: PLW0108 - it is looked into
     page.get_by_role("button", name="6h").click()
-    expect(page.get_by_text("What is shown is the selection before.")).to_be_visible()
+    expect(page.get_by_text("The page shows the previous selection.")).to_be_visible()
     for route in held:
         route.continue_()
-    expect(page.get_by_text("What is shown is the selection before.")).to_have_count(0)
+    expect(page.get_by_text("The page shows the previous selection.")).to_have_count(0)
 
 
 @pytest.mark.parametrize("view", ["both", "diff", "reliability"])

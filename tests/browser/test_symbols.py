@@ -57,7 +57,7 @@ def test_a_row_without_a_name_leads_to_what_would_name_it(visitor, fleet: Ingest
     expect(page.get_by_text("/usr/lib/libz.so", exact=True)).to_be_visible()
     expect(page.get_by_text("fleetprof symbols upload libz.so.debug")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("No file with its symbols is stored.")).to_be_visible()
+    expect(page.get_by_text("No symbol file of this binary is stored.")).to_be_visible()
     page.go_back()
     expect(page.get_by_role("grid")).to_contain_text("malloc")
 
@@ -68,7 +68,7 @@ def test_a_dropped_file_is_recognised_and_its_consequences_are_followed(
     fleet.visit("web-01")
     fleet.visit("web-02")
     page = visitor.open("symbols")
-    expect(page.get_by_text("1 binary hides CPU time")).to_be_visible()
+    expect(page.get_by_text("1 binary has CPU time")).to_be_visible()
     drop(page, debug_file)
     uploads = page.get_by_role("list", name="uploads")
     expect(uploads).to_contain_text("debug file of aaaaaaaaaaaa…, names and lines")
@@ -76,7 +76,7 @@ def test_a_dropped_file_is_recognised_and_its_consequences_are_followed(
     with engine.begin() as connection:  # as a worker does
         reprocessing.begin(connection, LIBZ, why="libz.so.debug was uploaded.", nameless=True, renamed=3)
         (visit_id, *_) = reprocessing.feed(connection)
-    expect(uploads).to_contain_text("3 functions named at once, 0 of 2 captures reprocessed")
+    expect(uploads).to_contain_text("3 functions named immediately, 0 of 2 captures reprocessed")
     with engine.begin() as connection:
         ingested = update(capture).where(capture.c.visit_id == visit_id).values(ingested=capture.c.wanted)
         connection.execute(ingested)
@@ -89,7 +89,7 @@ def test_a_dropped_file_is_recognised_and_its_consequences_are_followed(
     expect(details).to_contain_text("upload by admin")
     page.get_by_role("button", name="remove libz.so.debug").click()
     page.get_by_role("button", name="Remove it").click()
-    expect(page.get_by_text("No file with its symbols is stored.")).to_be_visible()
+    expect(page.get_by_text("No symbol file of this binary is stored.")).to_be_visible()
 
 
 def test_what_is_of_no_use_is_refused_in_words_and_stops_no_other(
@@ -98,7 +98,7 @@ def test_what_is_of_no_use_is_refused_in_words_and_stops_no_other(
     text = tmp_path / "notes.txt"
     text.write_text("no symbols here")
     page = visitor.open("symbols")
-    expect(page.get_by_text("No function that was sampled in the last day lacks a name.")).to_be_visible()
+    expect(page.get_by_text("Every function that was sampled in the last day has a name.")).to_be_visible()
     with page.expect_file_chooser() as chosen:
         page.get_by_role("button", name="choose files").click()
     chosen.value.set_files([text, debug_file])

@@ -43,19 +43,19 @@ def check_reports(whole: Selection, platforms: tuple[str, ...], folder: Path) ->
         affinity.AffinityAnswer, "affinity", "--applications", "5", "--room", "5", "--no-cautious"
     )
     assert "planned" in shown
-    assert "make room for others" in shown
+    assert "free capacity for other moves" in shown
     pinned = ("affinity", '{application="search-ranker"}', "--pin", "search-ranker")
-    assert "No move pays off" in asking.told(affinity.AffinityAnswer, *pinned)
+    assert "No move saves cycles" in asking.told(affinity.AffinityAnswer, *pinned)
     assert "any thread busy" in asking.told(apu.ApuAnswer, "apu", "--coefficient", "1.4")
     assert "CPU second" in asking.told(
         apu.ApuAnswer, "apu", "--by", "application", "--coefficient", "1.4", "--rows", "3"
     )
-    assert "against" in asking.told(frequency.FrequencyAnswer, "frequency", "--latency-ns", "20")
+    assert "relative to" in asking.told(frequency.FrequencyAnswer, "frequency", "--latency-ns", "20")
     assert "last step" in asking.told(
         composition.CompositionAnswer, "composition", "--by", "platform", "--step", "3h"
     )
-    assert "touched:" in asking.told(feature.FeatureAnswer, "feature", "^mem", "--speedup", "3")
-    assert "are at wrong rows" in asking.told(stability.StabilityAnswer, "stability")
+    assert "affected:" in asking.told(feature.FeatureAnswer, "feature", "^mem", "--speedup", "3")
+    assert "are in wrong rows" in asking.told(stability.StabilityAnswer, "stability")
     both = ('{application="search-ranker"}', '{application!="search-ranker"}')
     assert "does not represent" in asking.told(load_test.LoadTestAnswer, "load-test", *both)
     types = ("machine-types", *platforms, "--new-price", "1.33", "--coefficient", "1.4")
@@ -89,13 +89,13 @@ def check_sharing_reports(whole: Selection, target: str, neighbour: str, peak_gb
     mix = (*one, "--beside", f"{neighbour}:6", "--cores", "4")
     shown = asking.told(interference.InterferenceAnswer, *mix)
     assert f"{target} beside {neighbour}:6 takes longer than alone by " in shown
-    assert "the mean of all training mixes would say" in shown
+    assert "the mean of all training mixes is" in shown
     assert "left out: " in shown
     assert (
         "beside" not in asking.told(interference.InterferenceAnswer, *one).splitlines()[1].split("visits")[0]
     )
     # The application is known and the mix is not: that is no answer to who asked about the mix.
-    assert "Cannot say, too_little: The pressure of kubelet is unknown" in asking.said(
+    assert "No result (too_little): The pressure of kubelet is unknown" in asking.said(
         3, *one, "--beside", "kubelet"
     )
     assert "to itself" in asking.unavailable("interference", "kubelet")
@@ -112,7 +112,7 @@ def check_events_report(whole: Selection, application: str, planted: tuple[str, 
     asking = _Asking(("--from", format_time(whole.start), "--to", format_time(whole.end)))
     shown = asking.told(events.EventsAnswer, "events", application, "--rows", "2")
     assert all(name in shown for name in planted)
-    assert f"the setting that moves them most: {tune}" in shown
+    assert f"the setting with the largest effect on these events: {tune}" in shown
     assert "too small a share of the machine" in asking.unavailable(
         "events", application, "--least-share", "0.95"
     )
@@ -133,7 +133,7 @@ class _Asking:
         """Why there is no answer, in JSON and printed alike."""
         because: dict[str, Any] = json.loads(self._run(_NO_ANSWER, *words, "--json"))["because"]
         shown = self._run(_NO_ANSWER, *words)
-        assert f"Cannot say, {because['reason']}" in shown
+        assert f"No result ({because['reason']})" in shown
         return str(because["detail"])
 
     def said(self, code: int, *words: str) -> str:

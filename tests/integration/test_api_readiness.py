@@ -33,7 +33,7 @@ def test_a_schema_of_another_program_is_not_ready(
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = :it"), {"it": revision})
     refused = not_ready(anyone)
-    assert "the log says why" in refused["detail"], "its caller proves nothing"
+    assert "The log has the cause" in refused["detail"], "its caller proves nothing"
     document = not_ready(anyone, Authorization=f"Bearer {TOKEN}")
     assert said in document["detail"]
     assert document["type"] == "urn:fleetprof:problem:not-migrated"

@@ -212,9 +212,9 @@ def test_a_given_figure_is_not_replaced_in_silence(fleetprof, machine, engine):
     assert fleetprof("set", "memory-latency", PLATFORM, "91")[0] == 0
     with machine(measures_memory):
         _, _, err = fleetprof("memory", "m1")
-        assert f"It replaces 91.0 ns, which was given: memory-latency of {PLATFORM}." in err
+        assert f"The measured memory-latency of {PLATFORM} replaces the given value 91.0 ns." in err
         _, _, err = fleetprof("memory", "m1")
-    assert "It replaces" not in err, "a measured one is measured again"
+    assert "replaces the given value" not in err, "a measured one is measured again"
 
 
 def test_a_machine_that_nobody_knows_or_reaches(fleetprof, engine, tmp_path):

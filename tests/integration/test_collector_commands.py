@@ -278,7 +278,7 @@ class TestCaptures:
         assert str(waits) not in fleetprof("captures", "list", "--quarantined")[1]
         code, out, err = fleetprof("captures", "retry", str(bad), str(waits))
         assert (code, out) == (1, "Retrying 1 capture.\n")
-        assert "1 of them were not quarantined" in err
+        assert "1 of the given captures were not quarantined" in err
         assert fleetprof("captures", "retry", "--all")[:2] == (0, "Retrying 1 capture.\n")
         assert set(waiting.due()) == {bad, newer, waits}
         assert fleetprof("captures", "list", "--quarantined")[1] == "No capture is quarantined.\n"
@@ -324,8 +324,8 @@ def test_a_campaign_says_that_its_visits_are_thinned(fleetprof, engine):
         )
         status = read_status(connection)
     assert [one.drawn_share for one in status.campaigns] == [0.25]
-    assert "0.25 of its visits are drawn" in fleetprof("campaigns", "list")[1]
-    assert "0.25 of its visits are drawn" in fleetprof("campaigns", "show", "fleet")[1]
+    assert "0.25 of its planned visits are drawn" in fleetprof("campaigns", "list")[1]
+    assert "0.25 of its planned visits are drawn" in fleetprof("campaigns", "show", "fleet")[1]
     assert json.loads(fleetprof("campaigns", "list", "--json")[1])[0]["drawn_share"] == 0.25
 
 

@@ -122,8 +122,8 @@ def _check_what_cannot_be_said(queries: QueryEngine) -> None:
         EventsAnswer.model_validate(events_document(question.selection, found))
     alike = queries.ask(EventsQuestion(one_governor, "alone"))
     assert alike.mined is not None
-    assert alike.coupling_unsaid is not None
-    assert alike.coupling_unsaid.reason == "constant"
+    assert alike.coupling_unavailable is not None
+    assert alike.coupling_unavailable.reason == "constant"
     for wrong in (EventsQuestion(WHOLE, ""), EventsQuestion(WHOLE, "alone", least_share=0.1)):
         with pytest.raises(BadSelection):
             queries.ask(wrong)

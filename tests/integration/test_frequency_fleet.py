@@ -191,7 +191,7 @@ def _check_another_memory(queries: QueryEngine) -> None:
     assert at_base.value == pytest.approx(-0.25 * share)
     assert row.lowest_at_memory_mhz is not None
     assert row.lowest_at_memory_mhz.value < row.lowest_mhz.value
-    assert row.unsaid_at_memory is None
+    assert row.unavailable_at_memory is None
     FrequencyFitAnswer.model_validate(frequency_fit_document(WHOLE, answer))
     slow = Wanted(memory=memory_change(3200.0, 160.0))
     hopeless = next(
@@ -200,12 +200,12 @@ def _check_another_memory(queries: QueryEngine) -> None:
     told = queries.ask(FrequencyQuestion(WHOLE, slow, latency_ns=20.0)).rows[0]
     for each in (hopeless, told):
         assert each.lowest_at_memory_mhz is None
-        assert each.unsaid_at_memory is not None
-        assert each.unsaid_at_memory.reason == "unreachable"
+        assert each.unavailable_at_memory is not None
+        assert each.unavailable_at_memory.reason == "unreachable"
     one_run = queries.ask(FrequencyQuestion(WHOLE, wanted, latency_ns=20.0))
     first = one_run.rows[0]
     assert first.off_chip is not None
-    assert first.unsaid_at_memory is None
+    assert first.unavailable_at_memory is None
     assert first.at_memory[0].value == pytest.approx(-0.25 * first.off_chip.value)
     assert len(one_run.limits) > len(queries.ask(FrequencyQuestion(WHOLE, latency_ns=20.0)).limits)
     FrequencyAnswer.model_validate(frequency_document(WHOLE, one_run))
@@ -270,8 +270,8 @@ def _check_reports() -> None:
     assert "more rows" in shown
     assert "1,470, 1,960, 2,450" in shown
     memory = ("--memory-mhz", "3200", "--memory-target-mhz", "4800")
-    assert "→ with memory of 4,800 instead of 3,200 MHz" in said(0, "frequency-fit", *memory)
+    assert "→ with memory at 4,800 instead of 3,200 MHz" in said(0, "frequency-fit", *memory)
     one_run = ("frequency", "--latency-ns", "20")
     assert "→" not in said(0, *one_run)
-    assert "→ with memory of 4,800" in said(0, *one_run, *memory)
+    assert "→ with memory at 4,800" in said(0, *one_run, *memory)
     assert "No visit" in said(_NO_ANSWER, "frequency-fit", '{machine="none"}')

@@ -47,7 +47,7 @@ def test_commands_about_functions_print_what_the_api_answers(
     assert "main" in callers
     assert "main" in printed("callers", '{binary="libz"}', "--tree")
     CallersAnswer.model_validate_json(printed("callers", "crc32", "--json"))
-    assert "Of 10.0 % of the self, the line is unknown." in printed("lines", "crc32")
+    assert "The line is unknown for 10.0 % of self." in printed("lines", "crc32")
     assert json.loads(printed("lines", '{file="crc.c"}', "--json"))["rows"][0]["line"] == 7
     LinesAnswer.model_validate_json(printed("lines", "crc32", "--json"))
     shared = printed("shared-code", "--by", "binary")

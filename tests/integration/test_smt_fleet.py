@@ -143,15 +143,15 @@ def _check_what_each_visit_knows(ingested: Ingested) -> None:
     assert answer.counted == sum(row.counted.visits for row in answer.loads if row.counted is not None)
     assert answer.counted + sum(answer.not_counted.values()) == answer.inputs.used
     assert list(answer.not_counted) == ["neither cycles-any nor cycles-distributed was counted"]
-    assert answer.counted_unsaid is None
+    assert answer.counted_unavailable is None
     amd = next(row for row in answer.loads if row.value == PLATFORMS[0].name)
     assert amd.counted is None
     alone = replace(WHOLE, matchers=parse_matchers(f'{{platform="{PLATFORMS[0].name}"}}'))
     nothing = ingested.queries.ask(ApuQuestion(alone))
     assert nothing.unavailable is None
-    assert nothing.counted_unsaid is not None
-    assert nothing.counted_unsaid.reason == "too_little"
-    assert "cycles-any" in nothing.counted_unsaid.detail
+    assert nothing.counted_unavailable is not None
+    assert nothing.counted_unavailable.reason == "too_little"
+    assert "cycles-any" in nothing.counted_unavailable.detail
     ApuAnswer.model_validate(apu_document(alone, nothing))
 
 
@@ -278,7 +278,7 @@ def _check_report() -> None:
         assert shown.exit_code == 0, shown.output
         said[by] = " ".join(shown.output.split())
     assert "differs by up to" in said["platform"]
-    assert "not by counters" in said["platform"]
+    assert "without counters of cycles" in said["platform"]
     assert "by counters" in said["application"]
 
 

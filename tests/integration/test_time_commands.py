@@ -43,5 +43,5 @@ def test_series_and_movers_print_what_the_api_answers(
     movers = MoversAnswer.model_validate_json(printed("report", "movers", *half, "--json"))
     assert movers.base.start == "2026-11-18T12:00:00Z"
     assert movers.because is None
-    assert "would be found with probability" in printed("report", "movers", *half)
+    assert "is detected with probability" in printed("report", "movers", *half)
     assert "No mover is reported" in printed("report", "movers", code=3)

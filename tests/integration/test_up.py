@@ -180,9 +180,9 @@ def test_it_profiles_what_runs_prints_the_table_and_exits_with_0(first_run):
     assert "_PyEval_EvalFrameDefault" in done.stdout, done.stdout
     assert "symbolized" in done.stdout
     ending = (
-        "Ending the visits",
+        "Waiting for running visits",
         "Ingesting the last captures",
-        "The last captures have been ingested.",
+        "All captures are ingested.",
         "Stopping",
     )
     found = [done.stdout.find(said) for said in ending]

@@ -20,13 +20,14 @@ class MoveRow(Answer):
     """Work that should change platforms."""
 
     application: str
-    source: str = Field(description="Platform it leaves.")
+    source: str = Field(description="Platform to move the work from.")
     destination: str
     instructions: float = Field(
-        description="Estimated, of what was counted in the covered time: control groups that are counted, on machines that can."
+        description="Estimated instructions in the covered time. Only counted control groups on machines that can count "
+        "are included."
     )
-    share: float = Field(description="Of all that was counted of the application, 0…1.")
-    saving_cycles: float = Field(description="0 or less: it makes room for another.")
+    share: float = Field(description="Share of the application's counted instructions, 0…1.")
+    saving_cycles: float = Field(description="0 or less: the move makes room for another one.")
 
 
 class Present(Answer):
@@ -34,26 +35,33 @@ class Present(Answer):
 
     application: str
     platform: str
-    cpi: Figure | None = Field(description="Null: not measured, so nothing is moved there.")
-    instructions: float = Field(description="As in the moves: of what was counted.")
+    cpi: Figure | None = Field(
+        description="Cycles per instruction. Null: not measured, so no work is moved there."
+    )
+    instructions: float = Field(
+        description="Estimated instructions, from counted control groups as in the moves."
+    )
 
 
 class AffinityAnswer(OfMachines):
-    """The assignment with the fewest cycles, and what it would save."""
+    """The assignment with the fewest cycles, and its saving."""
 
     present: list[Present]
-    present_cycles: float | None = Field(description="Null like the next ones: `because` says why.")
+    present_cycles: float | None = Field(
+        description="Null, like the next fields: `because` gives the reason."
+    )
     planned_cycles: float | None
     saving_cycles: Figure | None = Field(
-        description="What it will save, with the plan's optimism taken off: it was chosen by measurements with errors."
+        description="Estimated saving, corrected for the plan's optimism: the plan was chosen by measurements with "
+        "errors."
     )
     optimism_cycles: float | None
     certain_cycles: float | None = Field(
-        description="Saved even if every CPI lies at the worse end of its interval."
+        description="The saving if every CPI is at the worse end of its interval."
     )
     unknown: int | None = Field(description="Pairs of an application and a platform without a measurement.")
     rows: list[MoveRow] = Field(
-        description="The moves that bring four fifths of it, and those that make room."
+        description="The moves that bring four fifths of the saving, and the moves that make room for them."
     )
     rows_total: int
 
@@ -103,8 +111,8 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
     @router.get(
         "/analysis/affinity",
         summary="Applications on the platforms that suit them",
-        description="The assignment of work to platforms that takes the fewest cycles by measured CPI, under capacities, pins, "
-        "floors and largest shares; what it saves, and the moves that matter.",
+        description="The assignment of work to platforms that takes the fewest cycles by measured CPI, within "
+        "capacities, pins, floors and largest shares. The answer has the saving and the moves that matter.",
         response_model=AffinityAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -113,24 +121,38 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         request: Request,
         selection: Selected,
         applications: Annotated[
-            int, Query(ge=1, le=MOST_APPLICATIONS, description="How many, those with most work.")
+            int,
+            Query(
+                ge=1,
+                le=MOST_APPLICATIONS,
+                description="Largest number of applications, those with most work first.",
+            ),
         ] = 50,
         pinned: Annotated[
             str, Query(max_length=4000, description="Applications that stay where they are, comma-separated.")
         ] = "",
         largest_share: Annotated[
             float,
-            Query(ge=0, le=1, description="Of an application that one platform may hold, for availability."),
+            Query(
+                ge=0,
+                le=1,
+                description="Largest share of an application that one platform may hold, for availability.",
+            ),
         ] = 1.0,
         floor: Annotated[
-            float, Query(ge=0, le=1, description="Share of what runs somewhere that must stay: replicas.")
+            float,
+            Query(
+                ge=0,
+                le=1,
+                description="Smallest share of an application's work on a platform that must stay there, for replicas.",
+            ),
         ] = 0.0,
         room: Annotated[
             float,
             Query(ge=0, le=10, description="Share by which a platform may give more cycles than today."),
         ] = 0.0,
         cautious: Annotated[
-            bool, Query(description="Move only what pays off at the worse ends of the intervals.")
+            bool, Query(description="Make only moves that pay off at the worse ends of the intervals.")
         ] = True,
     ) -> Response:
         def document() -> Json:

@@ -25,7 +25,8 @@ from storage.calibrations import Calibration
 from storage.query.models.apu import MOST_ROWS, ApuQuestion
 from storage.query.models.apu import ApuAnswer as FoundApu
 from storage.query.models.load_rows import CountedRow
-from storage.query.observed.machines import APPLICATION, LABELS
+from storage.query.observed.machines import LABELS
+from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 
 
@@ -36,43 +37,48 @@ class HardwareLoad(Answer):
     thread_any: Figure
     overlap: Figure = Field(description="Core-time with both threads busy.")
     utilisation: Figure = Field(
-        description="Of threads, by cycles; far from the one by times, one of the two is wrong."
+        description="Utilisation of threads by cycles. If it is far from the utilisation by times, one of the two is "
+        "wrong."
     )
-    system_apu: Figure = Field(description="APU by the operating systems, in these visits alone.")
-    system_overlap: Figure = Field(
-        description="What overlap would be if threads were busy independently of each other."
+    system_apu: Figure = Field(
+        description="APU by the operating systems' times, in the visits with counters only."
     )
-    largest_disagreement: float = Field(description="Of the two overlaps of one machine in one visit, 0…1.")
+    system_overlap: Figure = Field(description="Overlap if threads were busy independently of each other.")
+    largest_disagreement: float = Field(
+        description="Largest difference between the two overlaps of one machine in one visit, 0…1."
+    )
 
 
 class ApuRow(Answer):
-    """The load of the machines of one value, or what one application uses up."""
+    """The load of the machines of one value, or the capacity that one application uses."""
 
-    value: str = Field(description="Of the label, or the application.")
+    value: str = Field(description="A value of the label, or the application.")
     utilisation: Figure | None = Field(
-        description="Of logical CPUs, as monitoring shows it, 0…1; null in rows of applications, like the next three."
+        description="Utilisation of logical CPUs, as monitoring shows it, 0…1. Null in rows of applications, like the "
+        "next three fields."
     )
     thread_any: Figure | None = Field(description="Core-time in which any thread was busy.")
     apu: Figure | None = Field(
-        description="Share of the cores' capacity that is used, by the operating systems' times: "
-        "as if threads were busy independently of each other."
+        description="Share of the cores' capacity that is used, by the operating systems' times. This assumes that "
+        "threads are busy independently of each other."
     )
-    simplified: Figure | None = Field(description="APU from each core's mean utilisation alone.")
+    simplified: Figure | None = Field(description="APU from the mean utilisation of each core.")
     hardware: HardwareLoad | None = Field(
-        description="By counters of cycles, of the visits that have them; null: none has, like in rows of applications."
+        description="Figures by cycle counters, from the visits that have them. Null: no visit has them, or the row is "
+        "an application."
     )
     core_seconds: float | None = Field(
-        description="Of an application: capacity it uses up, of the fleet in the covered time."
+        description="Capacity that the application uses, of the fleet in the covered time."
     )
     per_cpu_second: Figure | None = Field(
-        description="Of an application: core-seconds used up for each CPU second that accounting shows."
+        description="Core-seconds that the application uses per CPU second of accounted time."
     )
     hardware_per_cpu_second: Figure | None = Field(
-        description="Of an application: the same by counters of cycles, of `hardware_visits` visits; null: none has them."
+        description="The same by cycle counters, from `hardware_visits` visits. Null: no visit has them."
     )
     low_confidence: bool
     visits: int
-    hardware_visits: int = Field(description="Of `visits`, those with counters of threads and of cores.")
+    hardware_visits: int = Field(description="Number of `visits` with counters of threads and of cores.")
     machines: int | None
 
 
@@ -80,11 +86,11 @@ class Coefficient(Answer):
     """A calibrated figure of a platform."""
 
     platform: str
-    workload: str = Field(description="The empty text: any.")
+    workload: str = Field(description="Empty: any application.")
     value: float
     lo: float | None
     hi: float | None
-    measured: bool = Field(description="False: the request gave it.")
+    measured: bool = Field(description="False: the coefficient is from the request.")
 
 
 class ApuAnswer(Answer):
@@ -93,13 +99,13 @@ class ApuAnswer(Answer):
     asked: MachineSelectionEcho
     by: str
     rows: list[ApuRow]
-    coefficients: list[Coefficient] = Field(description="Overlap coefficients that were used.")
+    coefficients: list[Coefficient] = Field(description="The overlap coefficients used.")
     left_out: list[LeftOut]
-    hardware_used: int = Field(description="Visits with an APU by counters too.")
+    hardware_used: int = Field(description="Visits that also have an APU by counters.")
     hardware_left_out: list[LeftOut] = Field(
-        description="Visits with an APU by the operating system alone, and why."
+        description="Visits that have only an APU by the operating system, with the reason."
     )
-    hardware_because: NoAnswerReason | None = Field(description="Why there is none by counters.")
+    hardware_because: NoAnswerReason | None = Field(description="The reason why there is no APU by counters.")
     inputs: InputsAnswer
     because: NoAnswerReason | None
 
@@ -165,7 +171,7 @@ def apu_document(selection: Selection, found: FoundApu) -> Json:
         "left_out": reasons_document(found.left_out),
         "hardware_used": found.counted,
         "hardware_left_out": reasons_document(found.not_counted),
-        "hardware_because": because_document(found.counted_unsaid),
+        "hardware_because": because_document(found.counted_unavailable),
         "inputs": inputs_document(found.inputs),
         "because": because_document(found.unavailable),
     }
@@ -190,10 +196,11 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/analysis/apu",
-        summary="Capacity that is really used",
-        description="Where cores have two threads, CPU utilisation says too little of how much is left. Adjusted processor utilisation (APU) "
-        "weighs time with both threads busy by what overlap costs (`fleetprof calibrate smt`). How long both are busy, counters of "
-        "cycles say where machines have them; elsewhere threads are taken to be busy independently of each other.",
+        summary="Capacity used, by APU",
+        description="On cores with two threads, CPU utilisation overstates the capacity that is left. Adjusted "
+        "processor utilisation (APU) weights the time with both threads busy by the cost of overlap "
+        "(`fleetprof calibrate smt`). Cycle counters give the time that both threads are busy where "
+        "machines have them. Elsewhere threads are assumed to be busy independently of each other.",
         response_model=ApuAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -209,10 +216,11 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
             Query(
                 ge=1,
                 le=10,
-                description="Overlap coefficient of platforms that have none; else they are left out.",
+                description="Overlap coefficient of platforms without one. If it is not given, these platforms are left "
+                "out.",
             ),
         ] = None,
-        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to show.")] = 100,
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Largest number of rows.")] = 100,
     ) -> Response:
         def document() -> Json:
             return apu_document(

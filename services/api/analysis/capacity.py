@@ -38,10 +38,12 @@ class StepRow(Answer):
     """One step of time."""
 
     start: str = Field(alias="from", description="RFC 3339.")
-    rate: float | None = Field(description="Requests per second, as given.")
-    utilisation: Figure | None = Field(description="Of logical CPUs, 0…1; null: no visit of the step has it.")
+    rate: float | None = Field(description="Requests per second, from the request.")
+    utilisation: Figure | None = Field(
+        description="Utilisation of logical CPUs, 0…1. Null: no visit of the step has it."
+    )
     apu: Figure | None = Field(description="By the operating systems' times.")
-    hardware_apu: Figure | None = Field(description="By counters of cycles, of the visits that have them.")
+    hardware_apu: Figure | None = Field(description="By cycle counters, from the visits that have them.")
     visits: int
 
 
@@ -49,16 +51,16 @@ class ForecastAnswer(Answer):
     """A line of load on request rate, extended to where load is full."""
 
     limit: Figure | None = Field(
-        description="Requests per second at which it is full; null: `because` says why."
+        description="Requests per second at which the machines are full. Null: `because` gives the reason."
     )
     intercept: float | None = Field(description="Load without requests.")
-    slope: float | None = Field(description="Load for each request per second.")
+    slope: float | None = Field(description="Additional load per request per second.")
     r2: float | None
     observations: int | None
     reach: float | None = Field(
-        description="Largest rate seen ÷ limit: the further from 1, the more is guessed."
+        description="Largest observed rate ÷ limit: the further from 1, the longer the extrapolation."
     )
-    curved: bool | None = Field(description="The points bend: the limit is not to be trusted.")
+    curved: bool | None = Field(description="The points bend, so the limit is not reliable.")
     because: NoAnswerReason | None
 
 
@@ -71,13 +73,13 @@ class CapacityAnswer(Answer):
     by_utilisation: ForecastAnswer
     by_apu: ForecastAnswer = Field(description="By the operating systems' times.")
     by_hardware: ForecastAnswer = Field(
-        description="By APU of counters of cycles, where nine of ten visits have them."
+        description="By APU from cycle counters, if nine of ten visits have them."
     )
     rows: list[StepRow]
-    coefficients: list[Coefficient] = Field(description="Overlap coefficients that were used.")
-    left_out: list[LeftOut] = Field(description="Visits without an APU.")
+    coefficients: list[Coefficient] = Field(description="The overlap coefficients used.")
+    left_out: list[LeftOut] = Field(description="Visits without an APU, with the reason.")
     inputs: InputsAnswer
-    because: NoAnswerReason | None = Field(description="Why there is no forecast.")
+    because: NoAnswerReason | None = Field(description="The reason why there is no forecast.")
 
 
 _FORMS = forms_of(CapacityAnswer, "rows")
@@ -142,7 +144,10 @@ def rates_of(text: str) -> tuple[float | None, ...]:
             found.append(float(part) if part.strip() else None)
         except ValueError as error:
             raise BadSelection(
-                f"{part.strip()[:40]!r} is no request rate.", at=at, hint="rates=812,,640", parameter="rates"
+                f"{part.strip()[:40]!r} is not a request rate.",
+                at=at,
+                hint="rates=812,,640",
+                parameter="rates",
             ) from error
         at += len(part) + 1
     return tuple(found)
@@ -153,9 +158,9 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/analysis/capacity",
-        summary="How many requests could be served",
-        description="The load of the selection's machines, by CPU utilisation and by APU, as a line of the request rate that they "
-        "served, extended to where it is full. Match the machines of one service, by cluster or name.",
+        summary="Forecast of the highest request rate",
+        description="Fits the load of the selection's machines (CPU utilisation and APU) as a line of the request rate, "
+        "and extends the line to full load. Match the machines of one service, by cluster or name.",
         response_model=CapacityAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -167,19 +172,21 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
             str,
             Query(
                 max_length=_LONGEST_RATES,
-                description="Requests per second of all these machines together, a mean for each step in order, commas between; "
-                "nothing where it is not known.",
+                description="Requests per second of all these machines together: the mean of each step in order, "
+                "separated by commas. Leave unknown steps empty.",
                 examples=["812,,640"],
             ),
         ],
         step: Annotated[
             str,
-            Query(description="Length of a step, counted from UTC's midnight: `1h`, `10m`.", max_length=20),
+            Query(description="Length of a step, counted from midnight UTC: `1h`, `10m`.", max_length=20),
         ] = "1h",
-        full: Annotated[float, Query(gt=0, le=1, description="Load at which nothing more is served.")] = 1.0,
+        full: Annotated[
+            float, Query(gt=0, le=1, description="Load at which the machines serve no more requests.")
+        ] = 1.0,
         coefficient: Annotated[
             float | None,
-            Query(ge=1, le=10, description="Overlap coefficient of platforms that have none of their own."),
+            Query(ge=1, le=10, description="Overlap coefficient of platforms without one."),
         ] = None,
     ) -> Response:
         question = capacity_question(selection, rates, step, full, coefficient)

@@ -34,38 +34,40 @@ from storage.query.selections.times import format_time
 class SharePoint(Answer):
     """A value's share in one step."""
 
-    share: Figure | None = Field(description="Null: no visit at that time.")
+    share: Figure | None = Field(
+        description="Share of the selection in each step. Null: no visit in that step."
+    )
     low_confidence: bool
 
 
 class Reached(Answer):
-    """When a value reached a level of its share."""
+    """The time at which a value reached a level of its share."""
 
     level: float
     at: str = Field(description="RFC 3339.")
-    earliest: str | None = Field(description="Null: it may have been so from the start.")
-    latest: str | None = Field(description="Null: it may yet not be so.")
+    earliest: str | None = Field(description="Null: possibly reached before the first step.")
+    latest: str | None = Field(description="Null: possibly not reached yet.")
 
 
 class ChangeAnswer(Answer):
-    """How a value came, or went."""
+    """The appearance or disappearance of a value."""
 
     reached: list[Reached]
     duration_seconds: float | None = Field(
-        description="From 10 to 90 %; null as long as it has not reached them."
+        description="Time from 10 to 90 %. Null until the value reaches both."
     )
-    share: Figure = Field(description="At the last step.")
-    fell_back: bool = Field(description="It was rolled back, in whole or in part.")
+    share: Figure = Field(description="Share in the last step.")
+    fell_back: bool = Field(description="The roll-out was reversed, in whole or in part.")
 
 
 class ValueRow(Answer):
     """One value over time."""
 
     value: str
-    share: float = Field(description="Estimated, of the whole selection, 0…1.")
-    points: list[SharePoint] = Field(description="One for each of `times`.")
+    share: float = Field(description="Estimated share of the whole selection, 0…1.")
+    points: list[SharePoint] = Field(description="One share for each of `times`.")
     change: ChangeAnswer | None
-    because: NoAnswerReason | None = Field(description="Why its change is not known.")
+    because: NoAnswerReason | None = Field(description="The reason why the change is unknown.")
 
 
 class CompositionAnswer(OfSamples):
@@ -73,7 +75,7 @@ class CompositionAnswer(OfSamples):
 
     by: str
     step_seconds: int
-    times: list[str] = Field(description="When steps begin, RFC 3339.")
+    times: list[str] = Field(description="Start times of the steps, RFC 3339.")
     rows: list[ValueRow]
     rows_total: int
 
@@ -126,9 +128,9 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/analysis/composition",
-        summary="What work is made of, and roll-outs",
-        description="Shares by compiler, version, platform, kernel or any label over time, and when each value reached 10, 50 and "
-        "90 % of the work, or went.",
+        summary="The composition of work, and roll-outs",
+        description="Shares by compiler, version, platform, kernel or any label over time. The answer has the times at "
+        "which each value reached 10, 50 and 90 % of the work, or disappeared.",
         response_model=CompositionAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -138,12 +140,15 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         selection: Selected,
         by: Annotated[str, Query(description="A label of /labels.", max_length=200)] = "version",
         step: Annotated[
-            str, Query(description="Length of a step: `1h`, `1d`. Empty: a common one.", max_length=20)
+            str,
+            Query(
+                description="Length of a step: `1h`, `1d`. Empty: chosen from common lengths.", max_length=20
+            ),
         ] = "",
         points: Annotated[
-            int, Query(ge=2, le=MOST_STEPS, description="Most steps, if their length is not given.")
+            int, Query(ge=2, le=MOST_STEPS, description="Largest number of steps, if no length is given.")
         ] = 60,
-        limit: Annotated[int, Query(ge=1, le=MOST_VALUES, description="Values to show.")] = 10,
+        limit: Annotated[int, Query(ge=1, le=MOST_VALUES, description="Largest number of values.")] = 10,
     ) -> Response:
         def document() -> Json:
             question = CompositionQuestion(selection, by, step_of(step), points, limit)

@@ -21,19 +21,24 @@ from storage.query.selections.selection import Selection
 class CrossCheckRow(Answer):
     """The two accounts of the machines of one value."""
 
-    value: str = Field(description="Of the label; the empty text: not known.")
-    sampled_core_seconds: float = Field(description="By samples, of the fleet in the covered time.")
-    monitored_core_seconds: float = Field(description="By the machines' own accounting, of the same visits.")
+    value: str = Field(description="A value of the label. The empty text: not known.")
+    sampled_core_seconds: float = Field(
+        description="Core-seconds of the fleet in the covered time, by samples."
+    )
+    monitored_core_seconds: float = Field(
+        description="Core-seconds by the machines' own accounting, in the same visits."
+    )
     ratio: Figure | None = Field(description="sampled ÷ monitored.")
-    discrepancy: float | None = Field(description="ratio − 1: what samples have too much, as a share.")
+    discrepancy: float | None = Field(description="ratio − 1: the excess of samples, as a share.")
     verdict: Literal["agree", "differ", "unclear"] = Field(
-        description=f"agree: the interval lies within {TOLERANCE:.0%} of 1; differ: outside; unclear: over the edge."
+        description=f"agree: the interval lies within {TOLERANCE:.0%} of 1; differ: outside; unclear: the interval "
+        "crosses the limit."
     )
     visits: int
 
 
 class CrossCheckAnswer(OfMachines):
-    """Whether two independent accounts of CPU time say the same."""
+    """Comparison of two independent accounts of CPU time."""
 
     by: str
     tolerance: float
@@ -72,9 +77,9 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/analysis/cross-check",
-        summary="Two accounts of CPU time",
-        description="CPU time by samples against what the kernels of the same machines counted as busy. They disagree where "
-        "samples are lost, or where cycles run that accounting does not see.",
+        summary="CPU time by samples and by accounting",
+        description="Compares CPU time by samples with the busy time that the kernels of the same machines counted. The "
+        "two disagree if samples are lost, or if cycles run outside the accounting.",
         response_model=CrossCheckAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,

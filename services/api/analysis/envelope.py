@@ -17,7 +17,7 @@ from storage.query.selections.times import format_time
 
 
 class MachineSelectionEcho(Answer):
-    """Which machines, and when."""
+    """The selected machines and the time range."""
 
     start: str = Field(alias="from", description="RFC 3339, UTC; inclusive.")
     to: str = Field(description="RFC 3339, UTC; exclusive.")
@@ -36,29 +36,31 @@ class MissingCounter(Answer):
 
 
 class InputsAnswer(Answer):
-    """What an answer is made of."""
+    """The data that an answer uses."""
 
     design: str = Field(
-        description="random; none: visits by hand, which say nothing of the fleet, or none was looked at."
+        description="random; none: visits by hand, which do not represent the fleet, or no visits were read."
     )
     covered_seconds: float = Field(
-        description="Of the asked time, those that the campaign's rounds drew visits of."
+        description="Seconds of the requested range in which the campaign's rounds drew visits."
     )
-    population: float = Field(description="Machines the campaign draws from, a mean over the covered time.")
+    population: float = Field(
+        description="Machines that the campaign draws from, as a mean over the covered time."
+    )
     visits: int = Field(
-        description="Ingested visits of the selection; 0 where none was looked at, since named experiments train the model."
+        description="Ingested visits of the selection. 0 if none were read, because named experiments train the model."
     )
-    used: int = Field(description="Of those, with what the model needs.")
-    missing: list[MissingCounter] = Field(description="Counters without a value, and why.")
+    used: int = Field(description="Number of these visits that have the data that the model needs.")
+    missing: list[MissingCounter] = Field(description="Counters without a value, with the reason.")
 
 
 class NoAnswerReason(Answer):
-    """Why there is no answer."""
+    """The reason why there is no answer."""
 
     reason: str = Field(
         description="too_little, not_a_number, constant, contradictory, unreachable, unbounded or not_random."
     )
-    detail: str = Field(description="A sentence.")
+    detail: str = Field(description="The reason as a sentence.")
 
 
 class Figure(Answer):
@@ -137,4 +139,4 @@ def step_of(text: str) -> int:
     try:
         return round(parse_duration(text)) if text else 0
     except ValueError as error:
-        raise BadSelection(str(error), hint="step=1h, or step=1d.", parameter="step") from error
+        raise BadSelection(str(error), hint="Set step=1h or step=1d.", parameter="step") from error

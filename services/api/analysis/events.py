@@ -20,16 +20,20 @@ class EventRow(Answer):
     """One event of the most accurate model."""
 
     event: str
-    importance: float = Field(description="Of the model's splits, 0…1; all of the model add up to 1.")
+    importance: float = Field(
+        description="Share of the model's splits, 0…1. All events of the model add up to 1."
+    )
     counted: float = Field(description="Share of the intervals in which it was counted, 0…1.")
-    dominates: bool = Field(description="It stands out: one of the one to three before the steepest drop.")
+    dominates: bool = Field(
+        description="One of the first one to three events, before the steepest drop in importance."
+    )
 
 
 class MiningStep(Answer):
-    """One model on the way."""
+    """One model of the selection steps."""
 
     events: int
-    error: float = Field(description="Mean relative error of IPC on the runs that choose.")
+    error: float = Field(description="Mean relative error of IPC on the runs used to select events.")
 
 
 class CoupledPair(Answer):
@@ -38,7 +42,7 @@ class CoupledPair(Answer):
     event: str
     parameter: str
     coupling: float = Field(description="Dependence × importance of the event, 0…1.")
-    dependence: float = Field(description="Share of the event's variance of ranks between settings, 0…1.")
+    dependence: float = Field(description="Share of the event's rank variance that is between settings, 0…1.")
     significant: bool
 
 
@@ -48,15 +52,19 @@ class EventsAnswer(OfMachines):
     application: str
     rows: list[EventRow] = Field(description="Most important first.")
     rows_total: int
-    steps: list[MiningStep] = Field(description="From all events to few.")
-    error: float | None = Field(description="Of new runs: mean relative error of IPC.")
+    steps: list[MiningStep] = Field(description="Selection steps, from all events to few events.")
+    error: float | None = Field(description="Mean relative error of IPC on new runs.")
     all_events_error: float | None
-    baseline_error: float | None = Field(description="Of always saying the mean IPC.")
+    baseline_error: float | None = Field(
+        description="Mean relative error if the prediction is always the mean IPC."
+    )
     intervals: int
-    runs: int = Field(description="Visits of one machine that counted the same events are one.")
-    pairs: list[CoupledPair] = Field(description="Tightest first.")
-    tune: str | None = Field(description="Parameter of the tightest significant pair.")
-    coupling_because: NoAnswerReason | None = Field(description="Why nothing is coupled.")
+    runs: int = Field(
+        description="Number of runs. Visits of one machine that counted the same events are one run."
+    )
+    pairs: list[CoupledPair] = Field(description="Strongest coupling first.")
+    tune: str | None = Field(description="Parameter of the strongest significant pair.")
+    coupling_because: NoAnswerReason | None = Field(description="The reason why no pair is coupled.")
     left_out: list[LeftOut]
 
 
@@ -95,7 +103,7 @@ def events_document(selection: Selection, found: FoundEvents) -> Json:
             for pair in (coupling.pairs if coupling else ())
         ],
         "tune": coupling and coupling.tune,
-        "coupling_because": because_document(found.coupling_unsaid),
+        "coupling_because": because_document(found.coupling_unavailable),
         "left_out": reasons_document(found.left_out),
     }
     return of_machines(selection, found.inputs, found.unavailable, figures)
@@ -106,9 +114,10 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/analysis/events",
-        summary="Events that decide how fast an application runs",
-        description="Gradient-boosted trees of an application's instructions per cycle on the events that were counted, the least "
-        "important left out again and again; and which parameter of machines moves the most important ones.",
+        summary="Events that determine an application's speed",
+        description="Gradient-boosted trees predict an application's instructions per cycle from the counted events. "
+        "The least important events are removed step by step. The answer also has the machine parameter "
+        "that moves the most important events.",
         response_model=EventsAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -117,14 +126,14 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         request: Request,
         selection: Selected,
         target: Annotated[
-            str, Query(min_length=1, max_length=500, description="The application whose events are wanted.")
+            str, Query(min_length=1, max_length=500, description="The application to explain.")
         ],
         least_share: Annotated[
             float,
             Query(
                 ge=0.5,
                 le=1,
-                description="Of a machine's CPU time, that the application must have in a visit.",
+                description="Smallest share of a machine's CPU time that the application must have in a visit.",
             ),
         ] = 0.8,
     ) -> Response:

@@ -17,26 +17,24 @@ from storage.query.selections.patterns import LONGEST
 
 
 class FeatureRow(Answer):
-    """One of the functions that would be touched."""
+    """One of the functions that the feature affects."""
 
     function: str
-    share: float = Field(description="Self, estimated, of the selection, 0…1.")
+    share: float = Field(description="Estimated share of the selection by self, 0…1.")
 
 
 class FeatureAnswer(OfSamples):
-    """The share of the functions that a feature would touch, together."""
+    """The total share of the functions that a feature affects."""
 
     functions: str = Field(description="The pattern.")
     speedup: float
-    share: Figure | None = Field(description="Of all that the labels choose, 0…1.")
+    share: Figure | None = Field(description="Share of everything that the label matchers select, 0…1.")
     low_confidence: bool | None = Field(
-        description="Too few visits contribute for a narrow interval to be honest."
+        description="Low confidence: too few visits contribute for a narrow interval."
     )
-    visits: int | None = Field(description="Visits that it is made of.")
-    saved: Figure | None = Field(
-        description="Part that is saved if the functions become `speedup` times as fast."
-    )
-    rows: list[FeatureRow] = Field(description="The largest of them.")
+    visits: int | None = Field(description="Visits that contribute to the share.")
+    saved: Figure | None = Field(description="Saved share if the functions become `speedup` times as fast.")
+    rows: list[FeatureRow] = Field(description="The largest of the functions.")
     rows_total: int
 
 
@@ -64,9 +62,9 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/analysis/feature",
-        summary="What a hardware feature would bring",
-        description="The share of time, or of `event=cycles`, of all functions whose name a pattern matches, together, with its "
-        "interval; and how much of the whole a speedup of them saves.",
+        summary="The effect of a hardware feature",
+        description="The share of time, or of `event=cycles`, of all functions whose name matches a pattern, with its "
+        "interval. The answer also has the share of the whole that a speedup of them saves.",
         response_model=FeatureAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -77,16 +75,16 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         functions: Annotated[
             str,
             Query(
-                description="An RE2 expression that matches a function's name somewhere.",
+                description="An RE2 expression. It matches any part of a function's name.",
                 examples=["^(__)?mem(cpy|move|set)"],
                 min_length=1,
                 max_length=LONGEST,
             ),
         ],
         speedup: Annotated[
-            float, Query(ge=1, le=1e6, description="How many times as fast the functions become.")
+            float, Query(ge=1, le=1e6, description="Speedup of the functions, as a factor.")
         ] = 2.0,
-        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Functions to show.")] = 20,
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Largest number of functions.")] = 20,
     ) -> Response:
         question = FeatureQuestion(selection, functions, speedup, limit)
         return await handler.answer(

@@ -36,36 +36,38 @@ class FrequencyRow(Answer):
 
     application: str
     cpu_seconds: float = Field(
-        description="Of the fleet in the covered time, by the visits that can be used."
+        description="Core-seconds of the fleet in the covered time, from the visits that can be used."
     )
     visits: int
     off_chip: Figure | None = Field(
-        description="Share of its time at the base frequency that waits for memory."
+        description="Share of the time at the base frequency that waits for memory."
     )
     slowdowns: list[Slowdown]
     lowest_mhz: Figure | None = Field(
-        description="Lowest frequency that keeps the wanted performance; null: `because` says whether none does, or any."
+        description="Lowest frequency that keeps the requested performance. Null: no frequency keeps it, or any does; "
+        "`because` has the reason."
     )
     lowest_at_memory_mhz: Figure | None = Field(
-        description="The same with the asked frequency of the memory; null also where none was asked for."
+        description="The same with the requested memory frequency. Null also if none was requested."
     )
     lowest_at_memory_because: NoAnswerReason | None = Field(
-        description="Why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any does."
+        description="The reason why there is none with that memory: unreachable, no frequency keeps the performance; "
+        "unbounded, any frequency does."
     )
     low_confidence: bool
     because: NoAnswerReason | None
 
 
 class FrequencyAnswer(OfMachines):
-    """Predicted slowdowns, each with what the model leaves out."""
+    """Predicted slowdowns, and what the model leaves out."""
 
     base_mhz: float | None
     performance: float
     memory: Memory | None
     rows: list[FrequencyRow]
     rows_total: int
-    latencies: list[Coefficient] = Field(description="Nanoseconds of a miss by platform, that were used.")
-    limits: list[str] = Field(description="What the model leaves out.")
+    latencies: list[Coefficient] = Field(description="The nanoseconds of a miss used for each platform.")
+    limits: list[str] = Field(description="Visits and platforms that the model leaves out.")
     left_out: list[LeftOut]
 
 
@@ -96,7 +98,7 @@ def frequency_document(selection: Selection, found: FoundFrequency) -> Json:
                 ],
                 "lowest_mhz": figure_document(row.lowest_mhz),
                 "lowest_at_memory_mhz": figure_document(row.lowest_at_memory_mhz),
-                "lowest_at_memory_because": because_document(row.unsaid_at_memory),
+                "lowest_at_memory_because": because_document(row.unavailable_at_memory),
                 "low_confidence": row.low_confidence,
                 "because": because_document(row.unavailable),
             }
@@ -116,9 +118,10 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
     @router.get(
         "/analysis/frequency",
         summary="Slowdowns at other frequencies",
-        description="How much of each application's time waits for memory, and so does not depend on the frequency; predicted "
-        "slowdowns, and the lowest frequency that keeps a performance, beside the naive prediction; also for another frequency of the "
-        "memory. From misses and their latency; /analysis/frequency-fit needs neither where machines run at several frequencies.",
+        description="The share of each application's time that waits for memory, and so does not depend on the "
+        "frequency. The answer has predicted slowdowns and the lowest frequency that keeps a performance, "
+        "beside the naive prediction, also for another memory frequency. The model uses misses and their "
+        "latency; /analysis/frequency-fit needs neither where machines run at several frequencies.",
         response_model=FrequencyAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -132,10 +135,11 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
             Query(
                 ge=1,
                 le=10_000,
-                description="Of a miss, on platforms without a figure; else they are left out.",
+                description="Nanoseconds of a miss on platforms without a figure. If it is not given, these platforms "
+                "are left out.",
             ),
         ] = None,
-        limit: Annotated[int, Query(ge=1, le=MOST_APPLICATIONS, description="Rows to show.")] = 20,
+        limit: Annotated[int, Query(ge=1, le=MOST_APPLICATIONS, description="Largest number of rows.")] = 20,
     ) -> Response:
         def document() -> Json:
             question = FrequencyQuestion(selection, frequencies.wanted, latency_ns, limit)

@@ -15,22 +15,25 @@ from storage.query.models.frequency_options import Wanted, memory_change
 
 
 class Memory(Answer):
-    """Another frequency of the memory, and what is assumed of it."""
+    """Another memory frequency, and its assumed effect."""
 
     measured_mhz: float
     target_mhz: float
-    part: float = Field(description="Of the time that waits, what is taken to go with the memory's clock.")
-    waiting: float = Field(description="How many times as long the waiting takes.")
+    part: float = Field(
+        description="Share of the waiting time that is assumed to scale with the memory's clock."
+    )
+    waiting: float = Field(description="Factor of the waiting time.")
 
 
 class Slowdown(Answer):
-    """At one frequency."""
+    """The slowdown at one frequency."""
 
     mhz: float
     slowdown: Figure | None = Field(description="Time ratio − 1; below 0 is faster.")
-    naive: float = Field(description="If all time were on the chip: base ÷ frequency − 1.")
+    naive: float = Field(description="The same if all time were on the chip: base ÷ frequency − 1.")
     at_memory: Figure | None = Field(
-        description="The slowdown with the asked frequency of the memory, against the base with the measured; null: none was asked for."
+        description="The slowdown with the requested memory frequency, relative to the base with the measured one. "
+        "Null: none was requested."
     )
 
 
@@ -64,30 +67,31 @@ async def frequency_parameters(
         Query(
             ge=1,
             le=100_000,
-            description="What slowdowns are against; else the mean of what was seen, and of timed runs the highest.",
+            description="Frequency that slowdowns are relative to. Default: the mean of the observed frequencies, and "
+            "for timed runs the highest.",
         ),
     ] = None,
     mhz: Annotated[
         str,
         Query(
             max_length=500,
-            description="Frequencies, comma-separated; empty: from the base to half of it.",
+            description="Frequencies, comma-separated. Empty: from the base to half of it.",
             examples=["2000,1600"],
         ),
     ] = "",
     performance: Annotated[
-        float, Query(gt=0, le=1, description="Of that at the base frequency, to be kept.")
+        float, Query(gt=0, le=1, description="Share of the performance at the base frequency to keep.")
     ] = 0.9,
     memory_mhz: Annotated[
         float | None,
-        Query(ge=1, le=100_000, description="At which the memory ran while it was measured."),
+        Query(ge=1, le=100_000, description="Frequency of the memory during the measurement."),
     ] = None,
     memory_target_mhz: Annotated[
         float | None,
         Query(
             ge=1,
             le=100_000,
-            description="Another frequency of the memory that is asked about, beside memory_mhz.",
+            description="Another memory frequency to predict for, besides memory_mhz.",
         ),
     ] = None,
     memory_part: Annotated[
@@ -95,7 +99,8 @@ async def frequency_parameters(
         Query(
             ge=0,
             le=1,
-            description="Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change.",
+            description="Share of the waiting time that scales with the memory's clock. 1 is the most that latency can "
+            "change.",
         ),
     ] = 1.0,
 ) -> FrequencyParameters:
@@ -135,5 +140,5 @@ def frequencies_of(text: str) -> tuple[float, ...]:
         return tuple(float(part) for part in text.split(",") if part.strip())
     except ValueError as error:
         raise BadSelection(
-            f"{text[:80]!r} is no list of frequencies.", hint="mhz=1200,2000", parameter="mhz"
+            f"{text[:80]!r} is not a list of frequencies.", hint="mhz=1200,2000", parameter="mhz"
         ) from error

@@ -37,13 +37,14 @@ class FrequencyStep(Answer):
     mhz: float = Field(description="Mean, by CPU time.")
     visits: int
     machines: int
-    ns_per_instruction: float = Field(description="As counted.")
-    fitted: float = Field(description="The same by the fit.")
+    ns_per_instruction: float = Field(description="Cycles per instruction as counted.")
+    fitted: float = Field(description="Cycles per instruction by the fit.")
     held_out: float | None = Field(
-        description="Relative error of what the other steps foretell of this one; null: they are fewer than two."
+        description="Relative error of the prediction of this step from the other steps. Null: there are fewer than two "
+        "others."
     )
     naive: float | None = Field(
-        description="The same if all time were on the chip: one CPI at any frequency."
+        description="The same if all time were on the chip, so that CPI is equal at any frequency."
     )
 
 
@@ -52,30 +53,35 @@ class FrequencyFitRow(Answer):
 
     application: str
     platform: str
-    cpu_seconds: float = Field(description="Of the fleet in the covered time, of what was counted.")
+    cpu_seconds: float = Field(
+        description="Core-seconds of the fleet in the covered time, of the counted control groups."
+    )
     visits: int
     machines: int
-    base_mhz: float | None = Field(description="What slowdowns are against.")
+    base_mhz: float | None = Field(description="Frequency that slowdowns are relative to.")
     off_chip: Figure | None = Field(
-        description="Share of its time at the base frequency that does not go with the clock."
+        description="Share of the time at the base frequency that does not scale with the clock."
     )
-    on_chip_cpi: Figure | None = Field(description="A: cycles per instruction if nothing waited.")
+    on_chip_cpi: Figure | None = Field(description="A: cycles per instruction without waiting.")
     waiting_ns: Figure | None = Field(description="B: nanoseconds that an instruction waits on average.")
     slowdowns: list[Slowdown]
     lowest_mhz: Figure | None = Field(
-        description="Lowest frequency that keeps the wanted performance; null: `because` says whether none does, or any."
+        description="Lowest frequency that keeps the requested performance. Null: no frequency keeps it, or any does; "
+        "`because` has the reason."
     )
     lowest_at_memory_mhz: Figure | None = Field(
-        description="The same with the asked frequency of the memory; null also where none was asked for."
+        description="The same with the requested memory frequency. Null also if none was requested."
     )
     lowest_at_memory_because: NoAnswerReason | None = Field(
-        description="Why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any does."
+        description="The reason why there is none with that memory: unreachable, no frequency keeps the performance; "
+        "unbounded, any frequency does."
     )
-    steps: list[FrequencyStep] = Field(description="What was seen, the lowest frequency first.")
+    steps: list[FrequencyStep] = Field(description="The observed steps, the lowest frequency first.")
     load_correlation: float | None = Field(
-        description="Of frequency and load, whose effect is fitted too: near 1 the two can hardly be separated."
+        description="Correlation of frequency and load. The fit includes the effect of load; near 1 the two effects can "
+        "hardly be separated."
     )
-    clipped: bool = Field(description="A or B is 0, since by chance it came out negative.")
+    clipped: bool = Field(description="A or B is 0, because its fitted value was negative by chance.")
     low_confidence: bool
     because: NoAnswerReason | None
 
@@ -87,7 +93,7 @@ class FrequencyFitAnswer(OfMachines):
     memory: Memory | None
     rows: list[FrequencyFitRow]
     rows_total: int
-    limits: list[str] = Field(description="What the model leaves out.")
+    limits: list[str] = Field(description="Visits and applications that the model leaves out.")
     left_out: list[LeftOut]
 
 
@@ -124,7 +130,7 @@ def _row(row: FitRow) -> Json:
         ],
         "lowest_mhz": figure_document(row.lowest_mhz),
         "lowest_at_memory_mhz": figure_document(row.lowest_at_memory_mhz),
-        "lowest_at_memory_because": because_document(row.unsaid_at_memory),
+        "lowest_at_memory_because": because_document(row.unavailable_at_memory),
         "steps": [] if fit is None else [_step(step) for step in fit.steps],
         "load_correlation": None if fit is None else fit.load_correlation,
         "clipped": fit is not None and fit.clipped,
@@ -151,9 +157,10 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
     @router.get(
         "/analysis/frequency-fit",
         summary="Slowdowns where machines run at several frequencies",
-        description="A/f + B fitted to the seconds that an application's instructions took on machines of one platform at different "
-        "frequencies, with no need of misses or latencies: its share of time that waits, slowdowns at other frequencies, the lowest that "
-        "keeps a performance, and by how much the other frequencies fail to foretell each.",
+        description="Fits A/f + B to the time that an application's instructions took on machines of one platform at "
+        "different frequencies, without misses or latencies. The answer has the share of time that waits, "
+        "slowdowns at other frequencies, the lowest frequency that keeps a performance, and the error of "
+        "predicting each frequency from the others.",
         response_model=FrequencyFitAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -162,7 +169,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         request: Request,
         selection: Selected,
         frequencies: Frequencies,
-        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to show.")] = 20,
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Largest number of rows.")] = 20,
     ) -> Response:
         def document() -> Json:
             found = handler.queries.ask(FitQuestion(selection, frequencies.wanted, limit))

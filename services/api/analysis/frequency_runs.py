@@ -26,7 +26,7 @@ def runs_of(text: str) -> tuple[Timed, ...]:
             run = timed_of(part.split(":"))
             if run is None:
                 raise BadSelection(
-                    f"{part.strip()[:40]!r} is no frequency and time.",
+                    f"{part.strip()[:40]!r} is not a frequency and a time.",
                     at=at,
                     hint="runs=1200:18.3,2400:10.1",
                     parameter="runs",

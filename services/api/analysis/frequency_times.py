@@ -41,58 +41,64 @@ class TimedSetting(Answer):
     mhz: float
     memory_mhz: float | None
     runs: int
-    seconds: float = Field(description="Mean of these runs.")
+    seconds: float = Field(description="Mean seconds of these runs.")
     fitted: float
     held_out: float | None = Field(
-        description="Relative error of what all other settings foretell of this one; null: they are too few."
+        description="Relative error of the prediction of this setting from all others. Null: there are too few others."
     )
     naive: float | None = Field(description="The same if all time were on the chip.")
 
 
 class TimedSlowdown(Slowdown):
-    """At one frequency."""
+    """The slowdown at one frequency."""
 
-    seconds: Figure = Field(description="That one more run takes, with the interval that holds it.")
+    seconds: Figure = Field(description="Seconds of one more run, with the interval that contains it.")
 
 
 class FrequencyTimesAnswer(Answer):
-    """The fit of times, and what follows from it."""
+    """The fit of times, and its predictions."""
 
     runs: int
-    base_mhz: float | None = Field(description="What slowdowns are against.")
+    base_mhz: float | None = Field(description="Frequency that slowdowns are relative to.")
     base_memory_mhz: float | None = Field(
-        description="The memory's frequency at the base; of several that of the fastest runs. Null: not known."
+        description="The memory's frequency at the base. With several, the frequency of the fastest runs. Null: not "
+        "known."
     )
     performance: float
-    memory: Memory | None = Field(description="Its effect is assumed; null also where it was fitted.")
+    memory: Memory | None = Field(
+        description="The assumed effect of the memory. Null also if the effect was fitted."
+    )
     memory_target_mhz: float | None
     on_chip_cycles: Figure | None = Field(description="A: cycles of the cores.")
-    fixed_seconds: Figure | None = Field(description="B: seconds that go with no frequency that varied.")
+    fixed_seconds: Figure | None = Field(description="B: seconds that scale with no frequency that varied.")
     memory_cycles: Figure | None = Field(
         description="C: cycles of the memory; null: its frequency did not vary."
     )
     off_chip: Figure | None = Field(
-        description="Share of the time at the base that does not go with the cores' clock."
+        description="Share of the time at the base that does not scale with the cores' clock."
     )
     spread: float | None = Field(
-        description="Standard deviation of times around the fit, relative; null: none is left over to say, and intervals are open."
+        description="Relative standard deviation of times around the fit. Null: no time is left over to estimate it, "
+        "and intervals are open."
     )
-    clipped: bool = Field(description="A, B or C is 0, since by chance it came out negative.")
-    held_out_error: float | None = Field(description="Mean of the rows' `held_out` without their signs.")
-    naive_error: float | None = Field(description="The same of `naive`.")
+    clipped: bool = Field(description="A, B or C is 0, because its fitted value was negative by chance.")
+    held_out_error: float | None = Field(description="Mean absolute value of the rows' `held_out`.")
+    naive_error: float | None = Field(description="Mean absolute value of the rows' `naive`.")
     slowdowns: list[TimedSlowdown]
     lowest_mhz: Figure | None = Field(
-        description="Lowest frequency that keeps the wanted performance; null: none does, any does, or nothing is known."
+        description="Lowest frequency that keeps the requested performance. Null: no frequency keeps it, any does, or "
+        "nothing is known."
     )
     lowest_because: NoAnswerReason | None = Field(
-        description="Why there is no lowest: unreachable, no frequency keeps it; unbounded, any does."
+        description="The reason why there is no lowest frequency: unreachable, no frequency keeps it; unbounded, any "
+        "frequency does."
     )
     lowest_at_memory_mhz: Figure | None = Field(
-        description="The same with the asked frequency of the memory; null also where none was asked for."
+        description="The same with the requested memory frequency. Null also if none was requested."
     )
     lowest_at_memory_because: NoAnswerReason | None
-    rows: list[TimedSetting] = Field(description="What was given, by frequency.")
-    limits: list[str] = Field(description="What the model leaves out.")
+    rows: list[TimedSetting] = Field(description="The given times by frequency.")
+    limits: list[str] = Field(description="Parts that the model leaves out.")
     because: NoAnswerReason | None
 
 
@@ -122,9 +128,7 @@ def frequency_times_document(asked: TimedRunsQuery) -> Json:
     if len(asked.runs) > MOST_RUNS:
         raise BadSelection(f"There are more than {MOST_RUNS:,} runs.", parameter="runs")
     if any(each is None for each in memories) and any(each is not None for each in memories):
-        raise BadSelection(
-            "Some runs say at which frequency the memory ran, others do not.", parameter="runs"
-        )
+        raise BadSelection("Some runs give the frequency of the memory, others do not.", parameter="runs")
     try:
         fit = from_runs(
             [run.mhz * 1e6 for run in asked.runs],
@@ -141,13 +145,14 @@ def _change(asked: TimedRunsQuery, fit: TimedRuns) -> MemoryChange | None:
     if known is not None and asked.memory_mhz is not None and not isclose(known, asked.memory_mhz):
         where = "at the base" if fit.knows_memory else "in all of them"
         raise BadSelection(
-            f"The runs say that the memory ran at {known:g} MHz {where}, not at {asked.memory_mhz:g}.",
+            f"The runs have the memory at {known:g} MHz {where}, not at {asked.memory_mhz:g}.",
             hint="Leave memory_mhz out.",
             parameter="memory_mhz",
         )
     if fit.knows_memory and asked.memory_part != 1:
         raise BadSelection(
-            "What goes with the memory's clock is fitted, since the runs have several frequencies of it; no part is assumed.",
+            "The part that scales with the memory's clock is fitted, because the runs have several memory "
+            "frequencies.",
             hint="Leave memory_part out.",
             parameter="memory_part",
         )
@@ -254,8 +259,9 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
     @router.get(
         "/analysis/frequency-times",
         summary="Slowdowns from times at several frequencies",
-        description="A/f + B fitted to times that were measured at two frequencies or more, of a run, of a request or of any work that "
-        "stays the same; with C/f_mem where the memory's frequency varied too. Nothing of the fleet is asked, and no selection is taken.",
+        description="Fits A/f + B to times measured at two or more frequencies: of a run, of a request, or of any "
+        "constant work. With C/f_mem if the memory frequency also varied. The route reads no fleet data and "
+        "takes no selection.",
         response_model=FrequencyTimesAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -266,7 +272,8 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
             str,
             Query(
                 max_length=_LONGEST_RUNS,
-                description="MHz and seconds of each run, and the memory's MHz where that varies, colons within, commas between.",
+                description="MHz and seconds of each run, and the memory's MHz if it varies. Separate fields by colons "
+                "and runs by commas.",
                 examples=["1200:18.3,2400:10.1", "1200:18.3:2400,2400:10.1:2400,2400:9.7:3200"],
             ),
         ],

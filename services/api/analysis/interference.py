@@ -31,32 +31,38 @@ from storage.query.selections.selection import Selection
 
 
 class Source(Answer):
-    """What trained the models of an answer: visits or experiments, never both."""
+    """Training data of an answer's models: visits or experiments, never both."""
 
-    trained_by: str = Field(description="visits, the fleet's own, or uploaded experiments.")
-    experiments: str | None = Field(description="Their name.")
-    visits: int = Field(
-        description="Beside known neighbours, that trained the models; one that shows two targets counts twice."
+    trained_by: str = Field(
+        description="Source of the training data: visits of the fleet, or uploaded experiments."
     )
-    runs: int = Field(description="Of the experiments, beside others, that trained them, counted likewise.")
+    experiments: str | None = Field(description="The name of the experiments.")
+    visits: int = Field(
+        description="Training runs beside known neighbours. A run that shows two targets counts twice."
+    )
+    runs: int = Field(
+        description="Training runs of the experiments beside other applications, counted likewise."
+    )
     instead_of_visits: NoAnswerReason | None = Field(
-        description="Why visits could not, where experiments that were not asked for did."
+        description="The reason why visits could not train the model, if experiments were used without a request for "
+        "them."
     )
 
 
 class Chip(Answer):
-    """Whose chips it is about, and what was counted on them."""
+    """The chips, and the counters used for them."""
 
-    platform: str = Field(description="Empty: no visit is left, or no run.")
+    platform: str = Field(description="Empty: no visit or run is left.")
     lines: str = Field(
-        description="Counter that stands for lines brought into the shared cache; empty: whichever the experiments counted.",
+        description="Counter used for lines brought into the shared cache. Empty: the counter that the "
+        "experiments used.",
         examples=["l2-lines-in"],
     )
     peak_gbs: float | None = Field(
-        description="GB/s of a chip's memory; pieces end at 25 and 75 % of it. Null: not known."
+        description="GB/s of a chip's memory. Pieces end at 25 and 75 % of it. Null: not known."
     )
     peak_is_seen: bool = Field(
-        description="It is the most that a visit saw: no figure was given or measured."
+        description="The bandwidth is the largest that a visit saw, because no figure was given or measured."
     )
 
 
@@ -65,22 +71,22 @@ class SoloRow(Answer):
 
     application: str
     cpi: float | None = Field(
-        description="Cycles per instruction; null: experiments measured its time, or its pressure only."
+        description="Cycles per instruction. Null: the experiments measured time, or pressure only."
     )
     time_s: float | None = Field(description="Seconds, where experiments measured time.")
-    lines: float = Field(description="Millions brought into the shared cache per CPU second.")
-    gigabytes: float = Field(description="Read from memory and written to it per CPU second.")
-    cores: float = Field(description="Cores it keeps busy in a mix that gives no number.")
-    visits: int = Field(description="In which it had a chip to itself.")
-    runs: int = Field(description="Of experiments, alone.")
+    lines: float = Field(description="Million lines brought into the shared cache per CPU second.")
+    gigabytes: float = Field(description="GB read from memory and written to it per CPU second.")
+    cores: float = Field(description="Cores that it keeps busy in a mix that gives no number.")
+    visits: int = Field(description="Visits in which it had a chip to itself.")
+    runs: int = Field(description="Runs of the experiments alone.")
 
 
 class PieceRow(Answer):
     """Degradation = intercept + cache·c + bandwidth·b, in standard deviations from the means."""
 
     piece: str = Field(description="cache-bound, both or bandwidth-bound.")
-    mixes: int = Field(description="0: `because` says why there is no function.")
-    outliers: int = Field(description="Of the mixes, left out by their residual.")
+    mixes: int = Field(description="0: there is no function, and `because` gives the reason.")
+    outliers: int = Field(description="Training mixes that were left out because of their residual.")
     intercept: float | None
     cache: float | None
     bandwidth: float | None
@@ -95,18 +101,18 @@ class PieceRow(Answer):
 
 
 class MixAnswer(Answer):
-    """The mix that was asked about."""
+    """The requested mix."""
 
-    lines: float | None = Field(description="Millions per second, the target's own among them.")
-    gigabytes: float | None = Field(description="Per second, as before.")
+    lines: float | None = Field(description="Millions of lines per second, including the target's own.")
+    gigabytes: float | None = Field(description="GB per second, including the target's own.")
     degradation: Figure | None = Field(
-        description="Time ratio − 1 beside these, with the interval of one visit."
+        description="Time ratio − 1 in this mix, with the interval of one visit."
     )
     baseline: float | None = Field(
-        description="Mean degradation of all training mixes, which knows nothing of pressure."
+        description="Mean degradation of all training mixes, regardless of pressure."
     )
     piece: str | None
-    extrapolated: bool | None = Field(description="No training mix had such pressures.")
+    extrapolated: bool | None = Field(description="No training mix had such pressure.")
     because: NoAnswerReason | None
 
 
@@ -117,21 +123,21 @@ class InterferenceAnswer(Answer):
     target: str
     source: Source
     chip: Chip
-    solo: SoloRow | None = Field(description="The target alone; null: too few visits, or no run.")
+    solo: SoloRow | None = Field(description="The target alone. Null: too few visits, or no run.")
     typical_lines: float | None = Field(
-        description="The target's own pressure on average, millions per second."
+        description="Mean pressure of the target itself, millions of lines per second."
     )
-    typical_gigabytes: float | None = Field(description="Per second.")
-    mixes: int = Field(
-        description="Visits, or runs of experiments, beside known neighbours, that trained it."
-    )
+    typical_gigabytes: float | None = Field(description="GB per second.")
+    mixes: int = Field(description="Training visits, or runs of experiments, beside known neighbours.")
     strangers: int = Field(description="Visits beside applications of unknown pressure.")
     baseline: float | None = Field(description="Mean degradation of the mixes.")
-    baseline_error: float | None = Field(description="Mean absolute error of saying just that.")
-    error: float | None = Field(description="That of the function, on the same mixes.")
+    baseline_error: float | None = Field(
+        description="Mean absolute error of predicting the mean degradation."
+    )
+    error: float | None = Field(description="Mean absolute error of the function, on the same mixes.")
     rows: list[PieceRow]
     rows_total: int
-    mix: MixAnswer | None = Field(description="Null: none was asked about, or nothing is known.")
+    mix: MixAnswer | None = Field(description="Null: no mix was requested, or no prediction is possible.")
     neighbours: list[SoloRow] = Field(description="Applications whose pressure is known.")
     left_out: list[LeftOut]
     inputs: InputsAnswer
@@ -142,8 +148,8 @@ Experiments = Annotated[
     str,
     Query(
         max_length=100,
-        description="The uploaded experiments that are to train it (/experiments); empty: the fleet's visits, "
-        "and where these cannot say the newest experiments that can, which `source` tells.",
+        description="The uploaded experiments that train the model (/experiments). Empty: the fleet's visits, or the "
+        "newest suitable experiments if the visits are not enough; see `source`.",
     ),
 ]
 _FORMS = forms_of(InterferenceAnswer, "rows")
@@ -251,8 +257,8 @@ def named_numbers(text: str, parameter: str) -> list[tuple[str, float | None]]:
             found.append((name.strip(), float(number)))
         except ValueError as error:
             raise BadSelection(
-                f"{number[:40]!r} is no number.",
-                hint=f"{parameter}=checkout:2,feed:1, for example.",
+                f"{number[:40]!r} is not a number.",
+                hint=f"For example {parameter}=checkout:2,feed:1.",
                 parameter=parameter,
             ) from error
     return found
@@ -263,10 +269,10 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/analysis/interference",
-        summary="How much slower an application runs beside others",
-        description="The degradation of one application as a function of the total pressure on its chip, lines into the shared "
-        "cache and memory bandwidth, trained by visits of machines of one socket or by uploaded experiments; its prediction for a mix, "
-        "beside the mean.",
+        summary="Slowdown of an application beside others",
+        description="The degradation of one application as a function of the total pressure on its chip: lines into the "
+        "shared cache, and memory bandwidth. Visits of machines with one socket train it, or uploaded "
+        "experiments. The answer has the prediction for a mix, beside the mean.",
         response_model=InterferenceAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -276,33 +282,37 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         selection: Selected,
         target: Annotated[
             str,
-            Query(min_length=1, max_length=500, description="The application whose degradation is wanted."),
+            Query(min_length=1, max_length=500, description="The application to explain."),
         ],
         platform: Annotated[
             str,
             Query(
                 max_length=500,
-                description="Whose chips; empty: the platform with most visits, or runs, of the target.",
+                description="Platform of the chips. Empty: the platform with most visits, or runs, of the target.",
             ),
         ] = "",
         beside: Annotated[
             str,
             Query(
                 max_length=8000,
-                description="A mix to predict: neighbours and the cores that each keeps busy, `feed:4,etl:1.5`; where none is given 1, "
-                "or by experiments as many as in its run alone.",
+                description="A mix to predict: neighbours and the cores that each keeps busy, `feed:4,etl:1.5`. Default "
+                "number of cores: 1, or with experiments as many as in the neighbour's run alone.",
             ),
         ] = "",
         cores: Annotated[
             float | None,
-            Query(gt=0, le=10_000, description="That the target keeps busy in the mix; else its average."),
+            Query(
+                gt=0,
+                le=10_000,
+                description="Cores that the target keeps busy in the mix. Default: its average.",
+            ),
         ] = None,
         peak_gbs: Annotated[
             float | None,
             Query(
                 ge=0.1,
                 le=100_000,
-                description="GB/s of a chip's memory; else as calibrated, or the most seen.",
+                description="GB/s of a chip's memory. Default: the calibrated figure, or the largest observed.",
             ),
         ] = None,
         experiments: Experiments = "",

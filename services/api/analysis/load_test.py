@@ -20,10 +20,10 @@ _MOST_SHOWN = 500
 
 
 class DifferingRow(Answer):
-    """A row of which the test has surely more or less than production."""
+    """A row whose share in the test certainly differs from production."""
 
     key: dict[str, str] = Field(description="One member for each key of `by`.")
-    test_share: float = Field(description="Self, 0…1.")
+    test_share: float = Field(description="Self share of the test, 0…1.")
     production_share: float
     delta: Figure = Field(
         description="test_share − production_share, with its interval at `interval_level`; it excludes 0."
@@ -33,33 +33,38 @@ class DifferingRow(Answer):
 class LoadTestAnswer(Answer):
     """A load test's profile beside production's."""
 
-    selection: SelectionEcho = Field(description="The test.")
+    selection: SelectionEcho = Field(description="Visits of the test.")
     base: SelectionEcho = Field(description="Production.")
     totals: TotalsAnswer
     base_totals: TotalsAnswer
     by: list[str]
     representative: bool | None = Field(
-        description="Nothing says that the test is no part of production. Null like the next ones: `because` says why."
+        description="True: the data show no difference between the test and a part of production. Null, like the next "
+        "fields: `because` gives the reason."
     )
-    distance: float | None = Field(description="Manhattan distance of the two profiles, 0 alike … 2.")
+    distance: float | None = Field(
+        description="Manhattan distance of the two profiles: 0 if they are alike, at most 2."
+    )
     matched: Figure | None = Field(
-        description="Distance of the test by as many visits and samples as random parts of production have."
+        description="Distance of the test from production, from as many visits and samples as the random parts of "
+        "production have."
     )
     floor: Figure | None = Field(
-        description="Distance of such parts from the rest of production: what chance alone makes."
+        description="Distance of such parts from the rest of production: the effect of chance alone."
     )
     p: float | None = Field(
-        description="Part of them that are as far from production as the test.", ge=0, le=1
+        description="Share of these parts that are as far from production as the test.", ge=0, le=1
     )
     covered: float | None = Field(
-        description="Part of production's samples in rows that the test ran at all, 0…1."
+        description="Share of production's samples in rows that the test ran at all, 0…1."
     )
     compared_visits: int | None
     compared_samples: float | None
-    rows: list[DifferingRow] = Field(description="What makes the difference, the largest first.")
+    rows: list[DifferingRow] = Field(description="The rows that cause the difference, the largest first.")
     rows_total: int
     interval_level: float | None = Field(
-        description="Of the intervals of all rows' differences; higher than 0.95 where many rows are compared and few differ.",
+        description="Level of the intervals of all rows' differences. It is above 0.95 if many rows are compared and "
+        "few differ.",
         ge=LEVEL,
         le=1,
     )
@@ -106,9 +111,10 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/analysis/load-test",
-        summary="Does a load test run what production runs",
-        description="The selection is the test, the base is production. How far apart they are is held against how far random "
-        "parts of production, of as many visits and samples, are from the rest of it; and the functions that differ are named.",
+        summary="Compare a load test with production",
+        description="The selection is the test, the base is production. The answer compares their distance with the "
+        "distance of random parts of production, of as many visits and samples, from the rest of "
+        "production. It lists the functions that differ.",
         response_model=LoadTestAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -118,7 +124,9 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         selection: Selected,
         base: Base,
         by: Keys = "function",
-        limit: Annotated[int, Query(ge=1, le=_MOST_SHOWN, description="Differing rows to show.")] = 20,
+        limit: Annotated[
+            int, Query(ge=1, le=_MOST_SHOWN, description="Largest number of differing rows.")
+        ] = 20,
     ) -> Response:
         def document() -> Json:
             question = LoadTestQuestion(selection, base, keys_of(by), limit)

@@ -37,15 +37,15 @@ _Advice = Literal["old", "new", "unclear"]
 
 
 class ServedAnswer(Answer):
-    """What one machine serves at the load that is compared, by one measure of load."""
+    """The requests that one machine serves at the compared load, by one measure of load."""
 
-    rate: Figure | None = Field(description="Requests per second; null: `because` says why.")
-    price: Figure | None = Field(description="Of a machine, for each of these requests per second.")
+    rate: Figure | None = Field(description="Requests per second. Null: `because` gives the reason.")
+    price: Figure | None = Field(description="Price of a machine per request per second.")
     observations: int | None = Field(description="Steps with a rate and a load.")
     reach: float | None = Field(
-        description="Largest rate seen ÷ rate: the further from 1, the more is guessed."
+        description="Largest observed rate ÷ rate: the further from 1, the longer the extrapolation."
     )
-    curved: bool | None = Field(description="The points bend: the rate is not to be trusted.")
+    curved: bool | None = Field(description="The points bend, so the rate is not reliable.")
     because: NoAnswerReason | None
 
 
@@ -54,12 +54,16 @@ class TypeRow(Answer):
 
     platform: str
     price: float
-    utilisation: Figure | None = Field(description="Of logical CPUs, 0…1. Null: no visit has an APU.")
-    apu: Figure | None = Field(description="By `apu_basis`.")
+    utilisation: Figure | None = Field(
+        description="Utilisation of logical CPUs, 0…1. Null: no visit has an APU."
+    )
+    apu: Figure | None = Field(description="APU by `apu_basis`.")
     low_confidence: bool
     visits: int
-    machines: int | None = Field(description="That visits with an APU were of.")
-    by_utilisation: ServedAnswer | None = Field(description="Null without request rates, like the next one.")
+    machines: int | None = Field(description="Machines with visits that have an APU.")
+    by_utilisation: ServedAnswer | None = Field(
+        description="Null without request rates, like the next field."
+    )
     by_apu: ServedAnswer | None
 
 
@@ -67,34 +71,41 @@ class MachineTypesAnswer(OfMachines):
     """Two machine types, under equal traffic for each machine, or at equal load by their request rates."""
 
     basis: Literal["equal_traffic", "request_rates"] = Field(
-        description="equal_traffic: machines of both types are taken to get as many requests. request_rates: both are compared at "
-        "the load `full`, whatever each got."
+        description="equal_traffic: both types are assumed to get equally many requests per machine. request_rates: "
+        "both are compared at the load `full`, regardless of their traffic."
     )
-    full: float | None = Field(description="Load that is compared; null without request rates.")
-    step_seconds: int | None = Field(description="Of the means of rates and loads; null without rates.")
+    full: float | None = Field(
+        description="Load at which the types are compared. Null without request rates."
+    )
+    step_seconds: int | None = Field(
+        description="Level of the intervals of mean rates and loads. Null without rates."
+    )
     apu_basis: Literal["counters", "operating_system"] | None = Field(
-        description="What APU is by, of both types alike. counters: of cycles, where both types have them in nine of ten visits. "
-        "operating_system: times of logical CPUs, as if threads were busy independently of each other. Null: nothing is said."
+        description="Source of APU, the same for both types. counters: cycle counters, if both types have them in nine "
+        "of ten visits. operating_system: times of logical CPUs, with threads assumed to be busy "
+        "independently of each other. Null: no APU is given."
     )
-    price_ratio: float | None = Field(description="new ÷ old. Null: `because` says why.")
+    price_ratio: float | None = Field(description="new ÷ old. Null: `because` gives the reason.")
     utilisation_ratio: Figure | None = Field(
-        description="Machines of the old type that one of the new replaces, by utilisation: by loads under equal traffic, or by requests "
-        "at equal load. Null like the next ones: `because` or `utilisation_because` says why."
+        description="Machines of the old type that one of the new replaces, by utilisation: by loads under equal "
+        "traffic, or by requests at equal load. Null, like the next fields: `because` or "
+        "`utilisation_because` gives the reason."
     )
     apu_ratio: Figure | None = Field(description="The same by APU.")
     by_utilisation: _Advice | None = Field(
-        description="The type that costs less for the same work; unclear: the interval holds the ratio of prices."
+        description="The type that costs less for the same work. unclear: the interval contains the ratio of prices."
     )
     by_apu: _Advice | None
     stress_test: bool | None = Field(
-        description="A stress test must decide: the two disagree, APU itself is unclear, or load is no line of the rate."
+        description="A stress test must decide: the two disagree, APU itself is unclear, or load is not a line of the "
+        "rate."
     )
     utilisation_because: NoAnswerReason | None = Field(
-        description="Why utilisation says nothing, of request rates."
+        description="The reason why utilisation gives no answer, with request rates."
     )
     apu_because: NoAnswerReason | None
-    rows: list[TypeRow] = Field(description="Old, then new, as far as they have visits.")
-    coefficients: list[Coefficient] = Field(description="Overlap coefficients that were used.")
+    rows: list[TypeRow] = Field(description="The old type, then the new one, if they have visits.")
+    coefficients: list[Coefficient] = Field(description="The overlap coefficients used.")
     left_out: list[LeftOut]
 
 
@@ -208,7 +219,9 @@ def machine_rates(old: str, new: str, step: str, full: float) -> MachineRates | 
     for parameter, text in (("old_rates", old), ("new_rates", new)):
         if not text:
             raise BadSelection(
-                "Rates of one type alone compare nothing.", hint=f"{parameter}=812,,640", parameter=parameter
+                "Request rates of only one type cannot be compared.",
+                hint=f"{parameter}=812,,640",
+                parameter=parameter,
             )
     return MachineRates(_rates_of(old, "old_rates"), _rates_of(new, "new_rates"), step_of(step) or 3600, full)
 
@@ -224,8 +237,9 @@ def _rates_of(text: str, parameter: str) -> tuple[float | None, ...]:
 def _rates(whose: str) -> Any:
     return Query(
         max_length=_LONGEST_RATES,
-        description=f"Requests per second of one machine of the {whose} type, a mean over its machines for each step in order, commas "
-        "between; nothing where it is not known. Empty for both types: machines of both get equal traffic.",
+        description=f"Requests per second of one machine of the {whose} type: a mean over its machines for each step in "
+        "order, separated by commas. Leave unknown steps empty. Empty for both types: machines of both get "
+        "equal traffic.",
         examples=["8.1,,6.4"],
     )
 
@@ -235,10 +249,11 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/analysis/machine-types",
-        summary="Is the new machine type worth its price",
-        description="How many machines of one platform a machine of another replaces, by CPU utilisation and by APU, against the "
-        "ratio of their prices. With request rates of a machine of each both are compared at the same load; without them choose "
-        "machines and times at which each machine gets equal traffic.",
+        summary="Compare the price and capacity of two machine types",
+        description="The number of machines of one platform that a machine of another replaces, by CPU utilisation and "
+        "by APU, compared with the ratio of their prices. With request rates per machine, both are compared "
+        "at the same load. Without them, choose machines and times at which each machine gets equal "
+        "traffic.",
         response_model=MachineTypesAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -246,27 +261,30 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
     async def machine_types(  # noqa: PLR0917 - a query string
         request: Request,
         selection: Selected,
-        old: Annotated[str, Query(description="A platform, as /labels has it.", max_length=_LONGEST_NAME)],
+        old: Annotated[str, Query(description="A platform, as /labels lists it.", max_length=_LONGEST_NAME)],
         new: Annotated[str, Query(description="Another platform.", max_length=_LONGEST_NAME)],
         old_price: Annotated[
-            float, Query(gt=0, le=1e12, description="Of a machine of the old type, in any currency.")
+            float, Query(gt=0, le=1e12, description="Price of a machine of the old type, in any currency.")
         ],
-        new_price: Annotated[float, Query(gt=0, le=1e12, description="Of one of the new, in the same.")],
+        new_price: Annotated[
+            float,
+            Query(gt=0, le=1e12, description="Price of a machine of the new type, in the same currency."),
+        ],
         coefficient: Annotated[
             float | None,
-            Query(ge=1, le=10, description="Overlap coefficient of a platform that has none of its own."),
+            Query(ge=1, le=10, description="Overlap coefficient of a platform without one."),
         ] = None,
         old_rates: Annotated[str, _rates("old")] = "",
         new_rates: Annotated[str, _rates("new")] = "",
         step: Annotated[
             str,
             Query(
-                description="Length of a step of the rates, counted from UTC's midnight: `1h`, `10m`.",
+                description="Length of a step of the rates, counted from midnight UTC: `1h`, `10m`.",
                 max_length=20,
             ),
         ] = "1h",
         full: Annotated[
-            float, Query(gt=0, le=1, description="Load at which the types are compared by their rates.")
+            float, Query(gt=0, le=1, description="Load at which the rates of the types are compared.")
         ] = 1.0,
     ) -> Response:
         rates = machine_rates(old_rates, new_rates, step, full)

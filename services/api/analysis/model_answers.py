@@ -18,7 +18,7 @@ from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.selections.selection import Selection
 from storage.query.shapes.totals import Totals
 
-_WHY = "Why there is no answer; null where there is one."
+_WHY = "The reason why there is no answer. Null if there is one."
 
 
 class OfMachines(Answer):

@@ -36,17 +36,20 @@ class PlacedRow(Answer):
     """One program."""
 
     application: str
-    machine: int | None = Field(description="From 0; null: `because` says why it is not placed.")
-    most: float | None = Field(description="Degradation that it may suffer; null: any.")
-    degradation: float | None = Field(
-        description="Predicted time ratio − 1 beside those it is placed with; 0 alone; null: no model can say."
+    machine: int | None = Field(
+        description="Number of the machine, from 0. Null: not placed; `because` gives the reason."
     )
-    kept: bool | None = Field(description="Whether its target is.")
+    most: float | None = Field(description="Largest degradation that the program may suffer. Null: any.")
+    degradation: float | None = Field(
+        description="Predicted time ratio − 1 beside the programs on the same machine. 0: it is alone. Null: no model "
+        "can predict it."
+    )
+    kept: bool | None = Field(description="The target of the program is kept.")
     because: NoAnswerReason | None
 
 
 class PlacementAnswer(Answer):
-    """The best placement found. It is not proven to be the best there is."""
+    """The best placement found. It is not proven to be optimal."""
 
     asked: MachineSelectionEcho
     source: Source
@@ -56,7 +59,7 @@ class PlacementAnswer(Answer):
     rows: list[PlacedRow]
     rows_total: int
     ended: bool = Field(
-        description="No exchange that was looked at betters it; false: the search stopped at its limit."
+        description="No tested exchange improves the placement. False: the search stopped at its limit."
     )
     left_out: list[LeftOut]
     inputs: InputsAnswer
@@ -98,9 +101,9 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/analysis/placement",
-        summary="Programs on machines so that none is slowed down too much",
-        description="The best placement found of programs on equal machines: targets for degradation are kept where possible, "
-        "then the least degradation in sum, by the functions of /analysis/interference.",
+        summary="Place programs on machines with little slowdown",
+        description="The best placement found for programs on equal machines. It keeps targets for degradation where "
+        "possible, then minimises the sum of degradations, by the functions of /analysis/interference.",
         response_model=PlacementAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -113,26 +116,31 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
             Query(
                 min_length=1,
                 max_length=20_000,
-                description="Programs, comma-separated, each with the degradation it may suffer if not any: "
-                "`checkout:0.1,feed,feed`. An application named twice is two programs.",
+                description="Programs, comma-separated, each with the largest degradation it may suffer, if limited: "
+                "`checkout:0.1,feed,feed`. An application that occurs twice is two programs.",
             ),
         ],
-        machines: Annotated[int, Query(ge=1, le=MOST_MACHINES, description="How many there are.")],
-        slots: Annotated[int, Query(ge=1, le=MOST_TENANTS, description="Programs a machine may hold.")] = 2,
+        machines: Annotated[int, Query(ge=1, le=MOST_MACHINES, description="Number of machines.")],
+        slots: Annotated[
+            int, Query(ge=1, le=MOST_TENANTS, description="Largest number of programs on a machine.")
+        ] = 2,
         platform: Annotated[
             str,
-            Query(max_length=500, description="Of the machines; empty: the one with most visits, or runs."),
+            Query(
+                max_length=500,
+                description="Platform of the machines. Empty: the platform with most visits, or runs.",
+            ),
         ] = "",
         peak_gbs: Annotated[
             float | None,
             Query(
                 ge=0.1,
                 le=100_000,
-                description="GB/s of a chip's memory; else as calibrated, or the most seen.",
+                description="GB/s of a chip's memory. Default: the calibrated figure, or the largest observed.",
             ),
         ] = None,
         cautious: Annotated[
-            bool, Query(description="Hold targets by the upper end of the prediction's interval.")
+            bool, Query(description="Keep targets even at the upper end of the prediction's interval.")
         ] = False,
         experiments: Experiments = "",
     ) -> Response:

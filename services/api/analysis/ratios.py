@@ -20,25 +20,29 @@ class RatioRow(Answer):
     """One ratio of sums over the fleet's visits."""
 
     key: dict[str, str] = Field(description="One member for each key of `by`.")
-    start: str | None = Field(alias="from", description="Start of its step, RFC 3339; null without steps.")
+    start: str | None = Field(
+        alias="from", description="Start of the row's step, RFC 3339. Null without steps."
+    )
     ratio: Figure | None = Field(description="Null: not counted.")
-    low_confidence: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
+    low_confidence: bool = Field(
+        description="Low confidence: too few visits contribute for a narrow interval."
+    )
     visits: int
     machines: int
     numerator: float = Field(
-        description="Estimated, of what was counted in the covered time: not of machines that cannot count, and by "
-        "application of counted control groups only."
+        description="Estimated sum over what was counted in the covered time. Machines that cannot count are not "
+        "included; by application, only counted control groups are."
     )
-    denominator: float = Field(description="Likewise.")
+    denominator: float = Field(description="Estimated like `numerator`.")
 
 
 class RatioAnswer(OfMachines):
-    """Ratios of what the fleet counted; null where nobody could count."""
+    """Ratios of the fleet's counters. Null: no machine could count."""
 
     ratio: str = Field(examples=["cycles / instructions"])
     unit: str = Field(examples=["cycles per instruction"])
     by: list[str]
-    step_seconds: int = Field(description="0: without steps.")
+    step_seconds: int = Field(description="Seconds of a step. 0: without steps.")
     rows: list[RatioRow]
     rows_total: int
 
@@ -77,8 +81,8 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
     @router.get(
         "/analysis/ratios",
         summary="Cycles per instruction, and other ratios of counters",
-        description="Ratios of sums over visits, never means of ratios, with their intervals. Machines that cannot count are "
-        "not in them; `inputs.missing` says which and why.",
+        description="Ratios of sums over visits (not means of ratios), with their intervals. Machines that cannot count "
+        "are not included; `inputs.missing` lists the counters and the reasons.",
         response_model=RatioAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -89,14 +93,14 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         ratio: Annotated[
             str,
             Query(
-                description=f"One of {', '.join(DERIVED)}, or two counters as `llc-misses/instructions`.",
+                description=f"One of {', '.join(DERIVED)}, or two counters such as `llc-misses/instructions`.",
                 max_length=200,
             ),
         ] = "cpi",
         by: Annotated[
             str,
             Query(
-                description=f"Keys, comma-separated, of {', '.join(KEYS)}; empty: all together.",
+                description=f"Comma-separated keys out of {', '.join(KEYS)}. Empty: one row for all.",
                 max_length=200,
             ),
         ] = "application",
@@ -104,7 +108,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
             str,
             Query(description="Length of a step in time: `1h`, `1d`. Empty: without steps.", max_length=20),
         ] = "",
-        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to show.")] = 100,
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Largest number of rows.")] = 100,
     ) -> Response:
         def document() -> Json:
             keys = keys_of(by) if by else ()

@@ -27,14 +27,16 @@ class SideRow(Answer):
     first: Figure | None = Field(description="Null: not counted there.")
     second: Figure | None
     factor: Figure | None = Field(
-        description="second ÷ first, with its interval at `interval_level`; null where one of them is."
+        description="second ÷ first, with its interval at `interval_level`. Null if one of them is null."
     )
-    p: float | None = Field(description="That the two are equal.")
+    p: float | None = Field(description="p-value of the hypothesis that the two are equal.")
     significant: bool = Field(
-        description="The factor's interval excludes 1. At most 5 % of the figures so marked are false."
+        description="The factor's interval excludes 1. At most 5 % of the marked figures are false."
     )
     low_confidence: bool = Field(description="Most of one side comes from one or two visits.")
-    suspect: bool = Field(description="Surely tenfold apart: the events may not count the same thing.")
+    suspect: bool = Field(
+        description="The two certainly differ at least tenfold, so the events may not count the same thing."
+    )
     first_visits: int
     second_visits: int
 
@@ -44,7 +46,7 @@ class SideAnswer(OfMachines):
 
     first: str
     second: str
-    interval_level: float = Field(description="Of the intervals of factors.", ge=LEVEL, le=1)
+    interval_level: float = Field(description="Level of the factors' intervals.", ge=LEVEL, le=1)
     rows: list[SideRow]
 
 
@@ -83,8 +85,9 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
     @router.get(
         "/analysis/side-by-side",
         summary="Two platforms, counter by counter",
-        description="An application, or all machines, on two platforms: cycles per instruction, misses and the like with the "
-        "factor between them. What is surely tenfold apart hardly counts the same thing.",
+        description="Compares an application, or all machines, on two platforms: cycles per instruction, misses and "
+        "similar ratios, with the factor between them. If the two certainly differ at least tenfold, the "
+        "events hardly count the same thing.",
         response_model=SideAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -92,7 +95,9 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
     async def side_by_side(
         request: Request,
         selection: Selected,
-        first: Annotated[str, Query(description="A platform, as /labels has it.", max_length=_LONGEST_NAME)],
+        first: Annotated[
+            str, Query(description="A platform, as /labels lists it.", max_length=_LONGEST_NAME)
+        ],
         second: Annotated[str, Query(description="Another platform.", max_length=_LONGEST_NAME)],
     ) -> Response:
         def document() -> Json:

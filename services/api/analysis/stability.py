@@ -20,11 +20,13 @@ from storage.query.selections.times import format_time
 class DayRow(Answer):
     """The profile on one UTC day."""
 
-    day: str = Field(description="When it begins, RFC 3339.")
-    visits: int = Field(description="With a sample of the profile.")
+    day: str = Field(description="Start of the day, RFC 3339.")
+    visits: int = Field(description="Visits with a sample of the profile.")
     samples: float
-    entropy: Figure = Field(description="In nats; of no width where a single visit has it.")
-    shifted: bool = Field(description="The profile is not of the same thing as on the other days.")
+    entropy: Figure = Field(
+        description="Entropy in nats. The interval has no width if only one visit has samples."
+    )
+    shifted: bool = Field(description="The day's entropy differs significantly from that of the other days.")
 
 
 class StabilityAnswer(OfSamples):
@@ -32,17 +34,18 @@ class StabilityAnswer(OfSamples):
 
     by: list[str]
     badge: Literal["steady", "fair", "rough", "shifting", "few"] | None = Field(
-        description="What the profile may be used for. steady: small rows too; fair: the hottest rows; rough: nothing but its very "
-        "top; shifting: it is not of one thing, look at the shifted days apart; few: too few visits to say. Null: `because` says why."
+        description="Use of the profile. steady: small rows too; fair: the hottest rows; rough: only the very top; "
+        "shifting: the days differ, so look at the shifted days separately; few: too few visits for a "
+        "verdict. Null: `because` gives the reason."
     )
     misplaced: Figure | None = Field(
-        description="Part of the samples at wrong rows, 0…1; null where few visits have it."
+        description="Share of the samples in wrong rows, 0…1. Null if few visits have the selection."
     )
     samples: float | None
     more_visits: float | None = Field(
-        description="Visits with the selection, beyond the present ones, that would make it steady; null if that is not known."
+        description="Additional visits with the selection that would make the profile steady. Null: not known."
     )
-    rows: list[DayRow] = Field(description="Days that have visits of the profile, in order.")
+    rows: list[DayRow] = Field(description="Days with visits of the profile, in order.")
 
 
 _FORMS = forms_of(StabilityAnswer, "rows")
@@ -76,9 +79,9 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/analysis/stability",
-        summary="May one trust this profile",
-        description="One word for how far a profile is from the fleet's, foretold by how it converges, and whether its days are "
-        "of the same thing, by their entropy.",
+        summary="Reliability of a profile",
+        description="One word for the distance of a profile from the fleet's, predicted from its convergence, and "
+        "whether its days differ, by their entropy.",
         response_model=StabilityAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,

@@ -20,9 +20,9 @@ STACKS_ONLY: Final = {
 }
 """Forms that only answers with stacks have; media types by name."""
 _STACKS_ARE: Final = (
-    f" Of the same selection, {', '.join(list(STACKS_ONLY)[:-1])} and {list(STACKS_ONLY)[-1]} files are had"
-    " from /api/v1/stacks and /api/v1/flame, and from /table, /callers, /call-graph and /lines;"
-    " pprof and collapsed of a comparison from /diff and /flame-diff."
+    f" Routes with {', '.join(list(STACKS_ONLY)[:-1])} and {list(STACKS_ONLY)[-1]} files: /api/v1/stacks,"
+    " /flame, /table, /callers, /call-graph and /lines."
+    " Routes with pprof and collapsed files of a comparison: /diff and /flame-diff."
 )
 
 
@@ -75,9 +75,9 @@ class Forms(Generic[_Query_contra]):
                     return form
             raise Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
-                f"The parameter `{_NAME}` is wrong: this answer cannot be had as {name[:40]!r}.",
+                f"Unknown value {name[:40]!r} of the parameter `{_NAME}`.",
                 kind="bad-parameter",
-                hint=f"There is {_listed([form.name for form in self.forms])}."
+                hint=f"Formats of this route: {_listed([form.name for form in self.forms])}."
                 + (_STACKS_ARE if name in STACKS_ONLY else ""),
             )
         accept = parse_accept(", ".join(request.headers.getlist("accept")))
@@ -87,9 +87,9 @@ class Forms(Generic[_Query_contra]):
         of_stacks = any(accept.quality(media_type) > 0 for media_type in STACKS_ONLY.values())
         raise Problem(
             HTTPStatus.NOT_ACCEPTABLE,
-            "This answer cannot be had in any of the forms that Accept names.",
+            "This route has none of the media types in Accept.",
             kind="not-acceptable",
-            hint=f"There is {_listed([form.media_type for form in self.forms])}."
+            hint=f"Media types of this route: {_listed([form.media_type for form in self.forms])}."
             + (_STACKS_ARE if of_stacks else ""),
             headers={"Vary": "Accept"},
         )
@@ -108,14 +108,14 @@ class Forms(Generic[_Query_contra]):
                     "name": _NAME,
                     "in": "query",
                     "required": False,
-                    "description": "The form of the answer, for who cannot set Accept; it wins over that.",
+                    "description": "Format of the response, for clients that cannot set Accept. It overrides Accept.",
                     "schema": {"type": "string", "enum": [form.name for form in self.forms]},
                 },
                 {
                     "name": _DOWNLOAD,
                     "in": "query",
                     "required": False,
-                    "description": "Have a browser keep the answer as a file.",
+                    "description": "Let a browser save the response as a file.",
                     "schema": {"type": "boolean", "default": False},
                 },
             ],
@@ -132,9 +132,9 @@ def file_name(request: Request, form: Form[Any]) -> str | None:
         return None
     raise Problem(
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        f"The parameter `{_DOWNLOAD}` is wrong: {wanted[:40]!r} is neither true nor false.",
+        f"Invalid value {wanted[:40]!r} of the parameter `{_DOWNLOAD}`: expected true or false.",
         kind="bad-parameter",
-        hint="Say 1 or 0.",
+        hint="Set download=1 or download=0.",
     )
 
 

@@ -84,7 +84,7 @@ class Rows:
         for name in self.path:
             item = _item(models[-1].model_fields[name].annotation)
             if item is None:
-                raise TypeError(f"{models[-1].__name__}.{name} is no list of models.")
+                raise TypeError(f"{models[-1].__name__}.{name} is not a list of models.")
             models.append(item)
         return models[1:] if self.path else models
 

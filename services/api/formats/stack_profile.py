@@ -27,7 +27,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Value(StrEnum):
-    """What stacks are counted in, where a format has one number for each."""
+    """The unit of stacks, in formats with one number per stack."""
 
     ESTIMATE = "estimate"
     OBSERVED = "observed"
@@ -156,9 +156,9 @@ def remarks(kind: SampleType, totals: Totals, table: StackTable, name: str) -> I
             f"{estimate.lo:.6g} to {estimate.hi:.6g}"
         )
     if coverage.approximate:
-        yield "a random part of the visits, which stands for all: observed values are that part's"
+        yield "observed values cover a random part of the visits, which represents all of them"
     if left.stacks:
-        yield f"{left.stacks:,} light stacks are left out and stand as {LEFT_OUT}"
+        yield f"{left.stacks:,} light stacks are left out; the frame {LEFT_OUT} represents them"
 
 
 def span(selection: Selection, totals: Totals) -> tuple[int, int]:

@@ -39,43 +39,47 @@ class GraphNode(Answer):
     binary: str
     status: StatusName
     kind: KindName
-    self: int = Field(description="Units observed whose innermost function it is.")
-    total: int = Field(description="Units observed of stacks it stands in, each once.")
+    self: int = Field(description="Observed units of samples whose innermost function this is.")
+    total: int = Field(description="Observed units of stacks that contain it; each stack counts once.")
     self_share: float = Field(description="Estimated share of the whole selection.", ge=0, le=1)
     self_lo: float | None = Field(
-        description="95 % interval; null without a random design, as below.", ge=0, le=1
+        description="95 % interval. Null without a random design, as in the other intervals.", ge=0, le=1
     )
     self_hi: float | None = Field(ge=0, le=1)
     total_share: float = Field(ge=0, le=1)
     total_lo: float | None = Field(ge=0, le=1)
     total_hi: float | None = Field(ge=0, le=1)
-    low_confidence: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
+    low_confidence: bool = Field(
+        description="Low confidence: too few visits contribute for a narrow interval."
+    )
     visits: int | None = Field(
-        description="Visits with a sample in its total; null where merged cells do not know."
+        description="Visits with a sample in its total. Null if merged cells were read, which do not count visits."
     )
     machines: int | None
 
 
 class GraphEdge(Answer):
-    """One function calls another; a stack counts once, however often the call stands in it."""
+    """One function calls another; a stack counts once, however often the call occurs in it."""
 
     caller: int = Field(description="Index into `nodes`.")
     callee: int
     caller_function: str
     callee_function: str
-    units: int = Field(description="Units observed.")
+    units: int = Field(description="Observed units.")
     share: float = Field(description="Estimated share of the whole selection.", ge=0, le=1)
     lo: float | None = Field(
-        description="95 % interval, of as many independent samples as the callee's total is worth.",
+        description="95 % interval, from the effective number of samples of the callee's total.",
         ge=0,
         le=1,
     )
     hi: float | None = Field(ge=0, le=1)
-    residual: bool = Field(description="Some of its stacks have functions in between that are not shown.")
+    residual: bool = Field(
+        description="Some of its stacks have functions in between that the graph does not show."
+    )
 
 
 class LeftOut(Answer):
-    """What the graph does not show."""
+    """The part of the graph that is not shown."""
 
     nodes: int
     self_share: float = Field(
@@ -148,10 +152,11 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/call-graph",
-        summary="Functions and who calls whom",
-        description="The heaviest functions of a selection and the calls among them. A stack counts once for a function or "
-        "a call, however often it recurs. Flat forms have a row for each call; with "
-        f"`Accept: {graphviz.MEDIA_TYPE}` in Graphviz's language. Files of stacks have all of the selection's.",
+        summary="The call graph of a selection",
+        description="The heaviest functions of a selection and the calls among them. A stack counts once for a function "
+        "or a call, even with recursion. CSV and Arrow have one row per call; `Accept: "
+        f"{graphviz.MEDIA_TYPE}` gets the graph in Graphviz's language. Files of stacks contain all stacks "
+        "of the selection.",
         response_model=CallGraphAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -160,13 +165,11 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         *,
         request: Request,
         selection: Selected,
-        nodes: Annotated[int, Query(ge=1, le=MOST_NODES, description="Most functions to show.")] = 80,
-        edges: Annotated[int, Query(ge=0, le=MOST_EDGES, description="Most calls to show.")] = 200,
+        nodes: Annotated[int, Query(ge=1, le=MOST_NODES, description="Largest number of functions.")] = 80,
+        edges: Annotated[int, Query(ge=0, le=MOST_EDGES, description="Largest number of calls.")] = 200,
         min_share: Annotated[
             float,
-            Query(
-                ge=0, le=1, description="Leave out functions below this share, and calls below a fifth of it."
-            ),
+            Query(ge=0, le=1, description="Omit functions below this share, and calls below a fifth of it."),
         ] = 0.0,
         value: ValueOfStacks = Value.ESTIMATE,
     ) -> Response:

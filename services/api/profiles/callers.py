@@ -25,13 +25,13 @@ from storage.query.subject import parse_subject
 
 FunctionId = Annotated[
     int | None,
-    Query(description="The function, by an id that another answer gave.", examples=[17]),
+    Query(description="Id of the function, from another response.", examples=[17]),
 ]
 FunctionName = Annotated[
     str,
     Query(
-        description="The function by its whole name; or functions by matchers on function, file and binary, in braces. "
-        "Several are taken as one.",
+        description="The whole name of the function, or matchers on function, file and binary in braces. Several "
+        "matching functions count as one.",
         examples=["malloc", '{binary="libz.so.1"}', '{function=~"std::.*sort.*"}'],
         max_length=LONGEST_FUNCTION,
     ),
@@ -54,8 +54,8 @@ class CallRow(TableRow):
 
     side: Literal["caller", "callee"]
     of_function: float = Field(
-        description="Its total as a share of the functions'. Recursion makes several calls of one stack, so these may add up "
-        "to more than 1.",
+        description="Its total as a share of the functions' total. With recursion one stack has several calls, so the "
+        "sum may exceed 1.",
         ge=0,
         le=1,
     )
@@ -64,21 +64,25 @@ class CallRow(TableRow):
 class CallTree(Answer):
     """A tree of calls as columns over its nodes, in depth-first preorder, children by descending total.
 
-    Node 0 stands for the functions asked about, at their outermost occurrences: each stack is in it once.
+    Node 0 represents the requested functions, at their outermost occurrences. Each stack is in it once.
     """
 
-    functions: list[NamedFunction] = Field(description="That nodes refer to.")
+    functions: list[NamedFunction] = Field(description="The functions that `function` refers to.")
     total: list[float] = Field(
-        description="Estimated core-seconds of the fleet, units for events not counted in time; without a random "
-        "design what was observed."
+        description="Estimated core-seconds of the fleet, or units for events not counted in time. Without a random "
+        "design, the observed value."
     )
     self: list[float] = Field(
-        description="Likewise. In the tree of callers: of stacks that begin at the node."
+        description="Like `total`, for self. In the tree of callers: for stacks that begin at the node."
     )
     parent: list[int] = Field(description="-1 for node 0.")
     function: list[int] = Field(description="Index into `functions`.")
-    pruned_nodes: int = Field(description="Cut off, at least: what is below light ones is not looked at.")
-    pruned_share: float = Field(description="Share of node 0 that is self of a node cut off.", ge=0, le=1)
+    pruned_nodes: int = Field(
+        description="Lower bound of the nodes that were cut off: nodes below light nodes are not counted."
+    )
+    pruned_share: float = Field(
+        description="Share of node 0 that is self of nodes that were cut off.", ge=0, le=1
+    )
 
 
 class CallersAnswer(Answer):
@@ -87,18 +91,18 @@ class CallersAnswer(Answer):
     selection: SelectionEcho
     totals: TotalsAnswer
     functions: list[NamedFunction] = Field(
-        description="Those that were found, the heaviest hundred of them; none: no stack has such a function."
+        description="The functions that match, at most the heaviest hundred. Empty: no stack has such a function."
     )
     functions_total: int
-    itself: TableRow = Field(description="All of them as one; its key is empty.")
+    itself: TableRow = Field(description="All the functions as one row. Its key is empty.")
     borrowed: bool = Field(
-        description="Intervals of calls are made from the design effect of the functions' total: merged cells were read, "
-        "which know no calls."
+        description="The intervals of calls use the design effect of the functions' total, because the answer is from "
+        "merged cells, which have no calls."
     )
     rows: list[CallRow] = Field(
-        description="Callers, then callees, each by descending total. `self` of a caller is the functions' self when called by "
-        "it: those and `callers_remainder` add up to `itself.self`. `self` of a callee is its self when called by them. An "
-        "empty key: nobody, stacks begin there."
+        description="Callers, then callees, each by descending total. `self` of a caller is the functions' self when it "
+        "calls them; these and `callers_remainder` add up to `itself.self`. `self` of a callee is its self "
+        "when the functions call it. An empty key: no caller, the stack begins there."
     )
     callers_total: int
     callers_remainder: int = Field(description="Units of self of callers that are not shown.")
@@ -139,10 +143,10 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/callers",
-        summary="Who calls a function, and whom it calls",
-        description="The calls on both sides of a function, one step as rows and all steps as two trees. A selection's "
-        "`focus` and its like narrow the stacks that are looked at. Files of stacks have those that one of the functions "
-        "stands in.",
+        summary="Callers and callees of a function",
+        description="The calls on both sides of a function: one step as rows, and all steps as two trees. `focus` and "
+        "the other filters on frames restrict the stacks. Files of stacks contain the stacks with one of "
+        "the functions.",
         response_model=CallersAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -153,8 +157,12 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         selection: Selected,
         function_id: FunctionId = None,
         function: FunctionName = "",
-        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows on each side.")] = 100,
-        nodes: Annotated[int, Query(ge=1, le=MOST_NODES, description="Most nodes of each tree.")] = 2000,
+        limit: Annotated[
+            int, Query(ge=1, le=MOST_ROWS, description="Largest number of rows on each side.")
+        ] = 100,
+        nodes: Annotated[
+            int, Query(ge=1, le=MOST_NODES, description="Largest number of nodes in each tree.")
+        ] = 2000,
         value: ValueOfStacks = Value.ESTIMATE,
     ) -> Response:
         subject = parse_subject(function_id=function_id, function=function)

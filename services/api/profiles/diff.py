@@ -22,11 +22,11 @@ from storage.query.shapes.diff import DiffAnswer as FoundDiff
 
 
 class Power(Answer):
-    """What the visits are enough for."""
+    """The statistical power of the visits."""
 
-    factor: float = Field(description="A row became so many times as large …")
-    share: float = Field(description="… from this share …", ge=0, le=1)
-    power: float = Field(description="… and is called significant with this probability.", ge=0, le=1)
+    factor: float = Field(description="Assumed change of a row, as a factor of its share.")
+    share: float = Field(description="Assumed share of the row in the base.", ge=0, le=1)
+    power: float = Field(description="Probability that this change is significant.", ge=0, le=1)
 
 
 class DiffAnswer(Answer):
@@ -37,18 +37,18 @@ class DiffAnswer(Answer):
     totals: TotalsAnswer
     base_totals: TotalsAnswer
     by: list[str]
-    rows: list[DiffRow] = Field(description="The heaviest of either, by descending difference.")
-    rows_total: int = Field(description="Rows that either has.")
+    rows: list[DiffRow] = Field(description="The heaviest rows of either side, by descending difference.")
+    rows_total: int = Field(description="Rows that either side has.")
     power: Power | None = Field(description="Null without a random design.")
     part: float = Field(
-        description="Share of the visits that p-values, intervals of differences and power are of: a random part where shuffling "
-        "all of them would take too long. Shares are of all.",
+        description="Share of the visits used for p-values, intervals of differences and power: a random part, if "
+        "shuffling all of them takes too long. Shares use all visits.",
         ge=0,
         le=1,
     )
     interval_level: float | None = Field(
-        description="Of the intervals of all differences; higher than 0.95 where many rows are compared and few differ. Null without "
-        "a random design.",
+        description="Level of the intervals of all differences. It is above 0.95 if many rows are compared and few "
+        "differ. Null without a random design.",
         ge=LEVEL,
         le=1,
     )
@@ -79,10 +79,10 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/diff",
-        summary="Two selections compared",
-        description="Which rows take more, or less, of the selection than of its base, and which of the differences "
-        "chance among visits does not explain. Both are of the same event. Files of stacks have all of both sides, "
-        "the base's negated.",
+        summary="Compare two selections",
+        description="The rows whose share of the selection differs from their share of its base, and the differences "
+        "that chance among visits does not explain. Both sides have the same event. Files of stacks contain "
+        "the stacks of both sides; values of the base are negative.",
         response_model=DiffAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -93,7 +93,9 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         selection: Selected,
         base: Base,
         by: Keys = "function",
-        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to compare.")] = 100,
+        limit: Annotated[
+            int, Query(ge=1, le=MOST_ROWS, description="Largest number of rows to compare.")
+        ] = 100,
         share: Annotated[
             Literal["self", "total"], Query(description="Compare shares of self or of totals.")
         ] = "total",

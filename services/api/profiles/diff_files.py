@@ -18,8 +18,8 @@ from storage.query.shapes.diff_stacks import DiffStacksAnswer, DiffStacksQuestio
 ValueOfBoth = Annotated[
     Value,
     Query(
-        description="What collapsed stacks count in: the fleet's units as estimated, units as observed, or samples. "
-        "pprof's have all three."
+        description="Value of collapsed stacks: the fleet's units as estimated, units as observed, or samples. A pprof "
+        "file has all three."
     ),
 ]
 

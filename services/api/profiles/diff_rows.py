@@ -14,36 +14,40 @@ class DiffRow(Answer):
     function_id: int | None = Field(description="Null unless the rows are functions.")
     a_share: float = Field(description="Estimated share of the selection.", ge=0, le=1)
     b_share: float = Field(description="Estimated share of its base.", ge=0, le=1)
-    delta: float = Field(description="a_share - b_share: positive is heavier now.", ge=-1, le=1)
+    delta: float = Field(description="a_share - b_share. Positive: heavier in the selection.", ge=-1, le=1)
     lo: float | None = Field(
-        description="Interval of delta at `interval_level`; it excludes 0 exactly if the row is significant.",
+        description="Interval of delta at `interval_level`. It excludes 0 exactly if the row is significant.",
         ge=-1,
         le=1,
     )
     hi: float | None = Field(ge=-1, le=1)
     p: float | None = Field(
-        description="How often chance among visits alone makes a difference as large: visits shuffled within strata.",
+        description="Probability that chance among visits alone causes a difference as large: visits are shuffled "
+        "within strata.",
         ge=0,
         le=1,
     )
     q: float | None = Field(
-        description="Smallest rate of false discoveries at which the row is significant (Benjamini and Hochberg).",
+        description="Smallest false discovery rate at which the row is significant (Benjamini and Hochberg).",
         ge=0,
         le=1,
     )
     significant: bool = Field(
-        description="The interval excludes 0 (q ≤ 0.05): of rows called so at most 5 % are chance, on average."
+        description="The interval excludes 0 (q ≤ 0.05). On average, chance causes at most 5 % of the significant rows."
     )
     low_confidence: bool = Field(
-        description="Too few visits contribute on one side for a narrow interval to be honest."
+        description="Low confidence: too few visits of one side contribute for a narrow interval."
     )
     a_cores: IntervalAnswer | None = Field(
-        description="Cores busy with the row on average in the weighed time of the selection; null for events not counted in "
-        "time, and without a random design, like the two below."
+        description="Mean number of cores busy with the row in the selection's `weighed_seconds`. Null for events not "
+        "counted in time, and without a random design, like the next two fields."
     )
-    b_cores: IntervalAnswer | None = Field(description="Likewise of its base.")
+    b_cores: IntervalAnswer | None = Field(
+        description="Mean number of cores busy with the row in the base's `weighed_seconds`."
+    )
     cores: IntervalAnswer | None = Field(
-        description="a_cores - b_cores with the 95 % interval of the difference. p and q are those of shares."
+        description="a_cores - b_cores with the 95 % interval of the difference. p and q are for the difference of "
+        "shares."
     )
 
 

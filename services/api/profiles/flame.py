@@ -32,40 +32,41 @@ class FlameFunction(Answer):
     """A function that nodes of the flame graph refer to."""
 
     id: int = Field(
-        description="0: the root, which stands for all samples; below 0: no function, but the value of a label."
+        description="0: the root, which represents all samples. Below 0: not a function but the value of a label."
     )
     name: str
-    label: str | None = Field(description="The label whose value the name is; null for functions.")
+    label: str | None = Field(description="The label that `name` is a value of. Null for functions.")
     file: str = Field(description="Empty: not known.")
     binary: str
     status: StatusName
-    kind: KindName = Field(description="marker: no code; it says what is missing from the stack there.")
+    kind: KindName = Field(
+        description="marker: not code; the name describes what is missing from the stack there."
+    )
     effective: float | None = Field(
-        description="How many independent samples the function's share is worth. Its nodes borrow that for their "
-        "intervals: the design effect is the function's. Null for the root, light functions, and without a "
-        "random design."
+        description="Effective number of independent samples of the function's share. The intervals of its nodes use "
+        "the function's design effect. Null for the root, for light functions, and without a random design."
     )
 
 
 class Pruned(Answer):
-    """What was cut off the flame graph."""
+    """The part of the flame graph that was cut off."""
 
     nodes: int = Field(
-        description="Of an inverted tree at least so many: callers of light nodes are not followed."
+        description="For an inverted tree this is a lower bound: callers of light nodes are not counted."
     )
-    share: float = Field(description="Share of the tree that is self of a node cut off.", ge=0, le=1)
+    share: float = Field(description="Share of the tree that is self of nodes that were cut off.", ge=0, le=1)
 
 
 class FlameNodes(Answer):
     """Columns over the nodes, in depth-first preorder, children by descending total; node 0 is the root."""
 
     total: list[float] = Field(
-        description="Estimated core-seconds of the fleet, units for events not counted in time; without a random "
-        "design what was observed."
+        description="Estimated core-seconds of the fleet, or units for events not counted in time. Without a random "
+        "design, the observed value."
     )
-    self: list[float] = Field(description="Likewise.")
+    self: list[float] = Field(description="Like `total`, for self.")
     pruned: list[float] = Field(
-        description="Likewise, of nodes cut off below: total = self + pruned + the children's totals."
+        description="Like `total`, of nodes that were cut off below: total = self + pruned + the children's totals."
     )
     parent: list[int] = Field(description="-1 for the root.")
     function: list[int] = Field(description="Index into `functions`.")
@@ -78,9 +79,10 @@ class FlameAnswer(Answer):
     totals: TotalsAnswer
     functions: list[FlameFunction]
     path: list[int] = Field(
-        description="Ids of the functions from the whole tree's root down to this one's, which is the last; empty for the whole."
+        description="Ids of the functions from the root of the whole tree to the root of this one, which is the last. "
+        "Empty for the whole tree."
     )
-    inverted: bool = Field(description="Callees stand above their callers.")
+    inverted: bool = Field(description="Callees are above their callers.")
     by: list[str] = Field(description="Labels whose values are the first levels.")
     pruned: Pruned
     nodes: FlameNodes
@@ -130,8 +132,8 @@ class _Query:
     def profile(self) -> StackProfile:
         if self.question.inverted:
             raise BadSelection(
-                "A tree of callers is no set of stacks.",
-                hint="Leave `invert` out, or take json, arrow or csv.",
+                "An inverted tree has no stacks to export.",
+                hint="Omit `invert`, or choose json, arrow or csv.",
                 parameter="invert",
             )
         found = self.queries.ask(self.question)
@@ -160,9 +162,9 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/flame",
-        summary="The tree of calls",
-        description="The samples of a selection as a prefix tree of their stacks, cut to its heaviest nodes. "
-        f"With `Accept: {flame_columns.MEDIA_TYPE}` in a binary form of columns that needs no parsing.",
+        summary="The flame graph of a selection",
+        description="The samples of a selection as a prefix tree of their stacks, cut to its heaviest nodes. `Accept: "
+        f"{flame_columns.MEDIA_TYPE}` gets the tree as binary columns that need no parsing.",
         response_model=FlameAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -171,19 +173,22 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         *,
         request: Request,
         selection: Selected,
-        nodes: Annotated[int, Query(ge=1, le=MOST_NODES, description="Most nodes to send.")] = 20_000,
+        nodes: Annotated[int, Query(ge=1, le=MOST_NODES, description="Largest number of nodes.")] = 20_000,
         root: Annotated[
             str,
             Query(
-                description="Draw what lies below a node: ids of the functions on the way there from the root, commas "
-                "between. What was cut off the whole tree is seen so. An inverted tree's ways begin with the innermost "
-                "function.",
+                description="Return the subtree below a node: ids of the functions on the path from the root, separated "
+                "by commas. This shows nodes that are cut off the whole tree. Paths of an inverted tree "
+                "begin with the innermost function.",
                 examples=["17,4,233"],
                 max_length=3_000,
             ),
         ] = "",
         invert: Annotated[
-            bool, Query(description="Callees above their callers: who calls what takes the time.")
+            bool,
+            Query(
+                description="Put callees above their callers, to show the callers of the code that takes the time."
+            ),
         ] = False,
         min_share: Annotated[
             float, Query(ge=0, le=1, description="Cut off nodes below this share of the tree's root.")
@@ -191,7 +196,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         by: Annotated[
             str,
             Query(
-                description="Labels, commas between, whose values are the first levels.",
+                description="Labels, separated by commas. Their values are the first levels of the tree.",
                 examples=["application", "datacenter,application"],
                 max_length=500,
             ),
@@ -210,8 +215,8 @@ def path_of(root: str) -> tuple[int, ...]:
         text = part.strip()
         if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_ID):
             raise BadSelection(
-                f"`root` names no path: {text[:40]!r} is not the id of a function.",
-                hint="Write ids of `functions` with commas between, e.g. root=17,4,233.",
+                f"Invalid path in `root`: {text[:40]!r} is not the id of a function.",
+                hint="Write ids of `functions`, separated by commas, for example root=17,4,233.",
                 parameter="root",
             )
         found.append(int(text))

@@ -30,7 +30,7 @@ from storage.query.shapes.flame_diff import FlameDiffAnswer as FoundFlame
 class DiffFlameFunction(Answer):
     """A function that nodes refer to."""
 
-    id: int = Field(description="0: the root, which stands for all samples.")
+    id: int = Field(description="0: the root, which represents all samples.")
     name: str
     file: str = Field(description="Empty: not known.")
     binary: str
@@ -42,39 +42,41 @@ class DiffFlameNodes(Answer):
     """Columns over the nodes, in depth-first preorder, children by descending shares of both sides together; node 0 is the root."""
 
     total: list[float] = Field(
-        description="Estimated core-seconds of the fleet in the selection, units for events not counted in time; without a random "
-        "design what was observed. 0: it has no such stack."
+        description="Estimated core-seconds of the fleet in the selection, or units for events not counted in time. "
+        "Without a random design, the observed value. 0: the selection has no such stack."
     )
-    self: list[float] = Field(description="Likewise.")
-    base_total: list[float] = Field(description="Likewise in its base.")
+    self: list[float] = Field(description="Like `total`, for self.")
+    base_total: list[float] = Field(description="The same in the base.")
     base_self: list[float]
     delta: list[float] = Field(
-        description="Share of the selection that total is, less that of the base: positive is heavier now."
+        description="Share of the selection minus share of the base, by total. Positive: heavier in the selection."
     )
     parent: list[int] = Field(description="-1 for the root.")
     function: list[int] = Field(description="Index into `functions`.")
 
 
 class DiffFlamePruned(Answer):
-    """What was cut off."""
+    """The part of the tree that was cut off."""
 
     nodes: int
     heaviest: float = Field(
-        description="Largest share that a node cut off has on either side: no change above it is hidden.",
+        description="Largest share of a node that was cut off, on either side. No larger change is hidden.",
         ge=0,
         le=1,
     )
 
 
 class FlameDiffAnswer(Answer):
-    """The trees of calls of two selections as one. Whether a function's change is chance says /diff."""
+    """The trees of calls of two selections as one. /diff tests whether a function's change is chance."""
 
     selection: SelectionEcho
     base: SelectionEcho
     totals: TotalsAnswer
     base_totals: TotalsAnswer
-    whole: float = Field(description="What shares of the selection are of, in the unit of `nodes.total`.")
-    base_whole: float = Field(description="Likewise of its base.")
+    whole: float = Field(
+        description="The total of the selection that its shares refer to, in the unit of `nodes.total`."
+    )
+    base_whole: float = Field(description="The same of the base.")
     functions: list[DiffFlameFunction]
     pruned: DiffFlamePruned
     nodes: DiffFlameNodes
@@ -155,10 +157,10 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/flame-diff",
-        summary="The trees of two selections as one",
-        description="A node for every way of calls that either selection has, with what it is in both: a differential flame "
-        "graph. Whether a function's change is more than chance says /diff. Files of stacks have all of both sides, the base's "
-        "negated, and none cut off.",
+        summary="Differential flame graph of two selections",
+        description="A node for each call path that either selection has, with its values in both. /diff tests whether "
+        "the change of a function is more than chance. Files of stacks contain all stacks of both sides, "
+        "without a cut; values of the base are negative.",
         response_model=FlameDiffAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -168,7 +170,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         request: Request,
         selection: Selected,
         base: Base,
-        nodes: Annotated[int, Query(ge=1, le=MOST_NODES, description="Most nodes to send.")] = 20_000,
+        nodes: Annotated[int, Query(ge=1, le=MOST_NODES, description="Largest number of nodes.")] = 20_000,
         min_share: Annotated[
             float, Query(ge=0, le=1, description="Cut off nodes below this share on both sides.")
         ] = 0.0,

@@ -19,8 +19,8 @@ class LabelValue(Answer):
     """A value of a label."""
 
     value: str = Field(description="The empty text: the profile has no such label.")
-    seconds: float | None = Field(description="As observed; null for events not counted in time.")
-    share: float = Field(description="Estimated, of the selection.", ge=0, le=1)
+    seconds: float | None = Field(description="Observed seconds. Null for events not counted in time.")
+    share: float = Field(description="Estimated share of the selection.", ge=0, le=1)
 
 
 class LabelAnswer(Answer):
@@ -28,7 +28,7 @@ class LabelAnswer(Answer):
 
     name: str = Field(examples=["application"])
     values: list[LabelValue] = Field(description="By descending share.")
-    more: int = Field(description="Values beyond `limit`.")
+    more: int = Field(description="Number of values beyond `limit`.")
 
 
 class LabelsAnswer(Answer):
@@ -70,8 +70,8 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
     @router.get(
         "/labels",
         summary="Labels and their values",
-        description="Which labels the profiles of a selection have, and how much of it each value is. "
-        "`focus` and `ignore` have no effect here: labels belong to processes, not to functions.",
+        description="The labels that the profiles of a selection have, and the share of each value. `focus` and "
+        "`ignore` have no effect here: labels belong to processes, not to functions.",
         response_model=LabelsAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -79,9 +79,11 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
     async def labels(
         request: Request,
         selection: Selected,
-        limit: Annotated[int, Query(ge=1, le=MOST_VALUES, description="Values to show of each label.")] = 50,
+        limit: Annotated[
+            int, Query(ge=1, le=MOST_VALUES, description="Largest number of values for each label.")
+        ] = 50,
         find: Annotated[
-            str, Query(max_length=200, description="Only values with this text in them, whatever its case.")
+            str, Query(max_length=200, description="Only values that contain this text, regardless of case.")
         ] = "",
     ) -> Response:
         def document() -> Json:

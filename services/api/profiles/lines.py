@@ -29,31 +29,31 @@ _LONGEST = 1024
 class SourceBuild(Answer):
     """A build with samples in a version of a file."""
 
-    key: str = Field(description="The binary's, as /source takes it.")
-    binary: str = Field(description="Its name.")
+    key: str = Field(description="Key of the binary, for /source.")
+    binary: str = Field(description="Name of the binary.")
 
 
 class VersionAnswer(Answer):
-    """A text that a file had: builds of the same text are one version."""
+    """One text of a file. Builds with the same text are one version."""
 
     file: str
     sha256: str | None = Field(
-        description="Of the text. Null: none is stored for these builds, or nobody knows which build it was; all such are "
-        "one version."
+        description="SHA-256 of the text. Null: no text is stored for these builds, or the build is unknown. All such "
+        "builds are one version."
     )
     builds: list[SourceBuild] = Field(
-        description="/source answers with the text for any of them, once it is stored."
+        description="/source has the text for any of these builds, once it is stored."
     )
-    self: int = Field(description="Units whose innermost frame is at one of its lines.")
+    self: int = Field(description="Units of samples whose innermost frame is at one of the version's lines.")
     self_seconds: float | None
-    self_share: float = Field(description="Estimated, of the whole selection.", ge=0, le=1)
+    self_share: float = Field(description="Estimated share of the whole selection.", ge=0, le=1)
 
 
 class LineRow(TableRow):
     """A line with samples. Its total counts a stack once for each function at the line, recursion or not."""
 
     version: int = Field(description="Index into `versions`.")
-    line: int = Field(description="From 1 on.")
+    line: int = Field(description="Line number, from 1.")
 
 
 class LinesAnswer(Answer):
@@ -61,20 +61,23 @@ class LinesAnswer(Answer):
 
     selection: SelectionEcho
     totals: TotalsAnswer
-    functions: list[NamedFunction] = Field(description="Those that were found, the heaviest hundred of them.")
+    functions: list[NamedFunction] = Field(
+        description="The functions that match, at most the heaviest hundred."
+    )
     functions_total: int
-    itself: TableRow = Field(description="All of them as one; its key is empty.")
+    itself: TableRow = Field(description="All the functions as one row. Its key is empty.")
     versions: list[VersionAnswer] = Field(
-        description="Texts by file; those that are stored first, heavier ones before lighter ones."
+        description="Texts by file: stored texts first, heavier ones before lighter ones."
     )
     rows: list[LineRow] = Field(
-        description="By version, then line; the `limit` with the most total. Their self, `remainder_self` and "
+        description="By version, then line: the `limit` lines with the largest total. Their self, `remainder_self` and "
         "`without_line` add up to `itself.self`."
     )
     rows_total: int
     remainder_self: int = Field(description="Units of self of lines that are not shown.")
     without_line: int = Field(
-        description="Units of self of the functions without a known line: no debug information, or not ingested with it yet."
+        description="Units of self of the functions without a known line: there is no debug information, or the samples "
+        "are not ingested with it yet."
     )
 
 
@@ -104,9 +107,9 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
     @router.get(
         "/lines",
         summary="Source lines with samples",
-        description="The source lines of a function, or of a file in all binaries or in one, to be laid beside the text that "
-        "/source gives. What speaks of frames (`focus` and its like) is refused: lines are kept beside stacks. Files of "
-        "stacks have those that the function, or one of the file, stands in.",
+        description="The source lines of a function, or of a file in all binaries or in one, for display beside the "
+        "text from /source. `focus` and other filters on frames are refused, because lines are stored apart "
+        "from stacks. Files of stacks contain the stacks with the function, or with a function of the file.",
         response_model=LinesAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -119,12 +122,15 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         function: FunctionName = "",
         file: Annotated[
             str,
-            Query(description="A file instead, by its path as other answers have it.", max_length=_LONGEST),
+            Query(
+                description="A source file instead of a function, by its path as in other responses.",
+                max_length=_LONGEST,
+            ),
         ] = "",
         binary: Annotated[
-            str, Query(description="The file in this binary only, by its name.", max_length=_LONGEST)
+            str, Query(description="The file in this binary only, by the binary's name.", max_length=_LONGEST)
         ] = "",
-        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Lines to show.")] = 2000,
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Largest number of lines.")] = 2000,
         value: ValueOfStacks = Value.ESTIMATE,
     ) -> Response:
         subject = parse_lines_subject(function_id=function_id, function=function, file=file, binary=binary)

@@ -33,42 +33,48 @@ from storage.query.shapes.movers import MoversAnswer as FoundMovers
 
 
 class ExplainedAnswer(Answer):
-    """What one label says of a change."""
+    """The part of a change that one label explains."""
 
     label: str
     kind: Literal["mix", "within"] = Field(
-        description="mix: its values' parts of the whole changed, and their shares differ, as in a roll-out; within: the share "
-        "changed in one value beyond what it did in the others."
+        description="mix: the values' parts of the whole changed, and their shares differ, as in a roll-out. within: "
+        "the share changed in one value beyond its change in the others."
     )
     value: str = Field(
-        description="That did most: that came or went (mix), or that changed (within). Empty: those without the label."
+        description="The value with the largest effect: it came or went (mix), or changed (within). Empty: profiles "
+        "without the label."
     )
     explained: IntervalAnswer = Field(
-        description="Part of the change, 1: all of it; below 0 or above 1 where other changes counteract."
+        description="Explained part of the change. 1: all of it. Below 0 or above 1 if other changes counteract."
     )
-    p: float = Field(description="How often chance among visits makes as much.", ge=0, le=1)
+    p: float = Field(description="Probability that chance among visits explains as much.", ge=0, le=1)
     significant: bool
 
 
 class CauseAnswer(Answer):
-    """Why a row's share changed."""
+    """The causes of a row's changed share."""
 
     best: ExplainedAnswer | None = Field(
-        description="The best significant explanation, if it is half of the change or more; null: none of the labels explains it."
+        description="The best significant explanation, if it explains at least half of the change. Null: none of the "
+        "labels explains it."
     )
     inseparable: list[ExplainedAnswer] = Field(
-        description="Others that explain as much by a value that goes together with the best one's: a release built by a new compiler."
+        description="Other labels that explain as much by a value that always occurs together with the best one's, such "
+        "as a release built by a new compiler."
     )
-    explanations: list[ExplainedAnswer] = Field(description="All, best first, two for each label.")
-    visits: int = Field(description="Visits of the selection that were looked at.")
+    explanations: list[ExplainedAnswer] = Field(
+        description="All explanations, best first, two for each label."
+    )
+    visits: int = Field(description="Visits of the selection that were used.")
     base_visits: int
 
 
 class UnavailableAnswer(Answer):
-    """Why something is not said."""
+    """The reason why a value is missing."""
 
     reason: str = Field(
-        description="One word: too_little, constant, not_a_number, no_design; not_asked beyond the largest changes."
+        description="One word: too_little, constant, not_a_number, no_design, or not_asked for rows beyond the largest "
+        "changes."
     )
     detail: str
 
@@ -76,12 +82,14 @@ class UnavailableAnswer(Answer):
 class MoverAnswer(DiffRow):
     """A row that changed by more than chance and by enough to act on."""
 
-    cause: CauseAnswer | None = Field(description="Null where there is no estimate.")
-    because: UnavailableAnswer | None = Field(description="Why there is no cause; null if there is one.")
+    cause: CauseAnswer | None = Field(description="Null if there is no estimate.")
+    because: UnavailableAnswer | None = Field(
+        description="The reason why there is no cause. Null if there is one."
+    )
 
 
 class MoversAnswer(Answer):
-    """The movers of two selections, and what explains them."""
+    """The movers of two selections, and their explanations."""
 
     selection: SelectionEcho
     base: SelectionEcho
@@ -90,34 +98,39 @@ class MoversAnswer(Answer):
     by: list[str]
     movers: list[MoverAnswer] = Field(description="Largest change of share first.")
     examined: int = Field(
-        description="Rows that were compared; of those called significant at most 5 % are chance."
+        description="Number of compared rows. At most 5 % of the significant rows are chance."
     )
-    rows_total: int = Field(description="Rows that either has.")
-    least: float = Field(description="Change of share that a mover has at least.", ge=0, le=1)
+    rows_total: int = Field(description="Rows that either side has.")
+    least: float = Field(description="Smallest change of share that makes a row a mover.", ge=0, le=1)
     labels: list[str] = Field(
-        description="That causes were looked for in: those asked for that have several values."
+        description="Labels that were searched for causes: the requested labels that have several values."
     )
     power: float | None = Field(
-        description="The chance to find that a row of 1 % became 1.5 times as large, with these visits and as many rows.",
+        description="Probability to detect that a row of 1 % grew by a factor of 1.5, with these visits and this number "
+        "of rows.",
         ge=0,
         le=1,
     )
     compared_part: float = Field(
-        description="Share of the visits that p-values, intervals of differences and power are of: a random part where shuffling "
-        "all of them would take too long. Shares are of all.",
+        description="Share of the visits used for p-values, intervals of differences and power: a random part, if "
+        "shuffling all of them takes too long. Shares use all visits.",
         ge=0,
         le=1,
     )
     interval_level: float | None = Field(
-        description="Of the intervals of all differences; higher than 0.95 where many rows are compared and few differ. Null without "
-        "a random design.",
+        description="Level of the intervals of all differences. It is above 0.95 if many rows are compared and few "
+        "differ. Null without a random design.",
         ge=LEVEL,
         le=1,
     )
     part: float = Field(
-        description="Share of the visits that causes were looked for in: a random part of many.", ge=0, le=1
+        description="Share of the visits that were searched for causes: a random part, if there are many.",
+        ge=0,
+        le=1,
     )
-    because: UnavailableAnswer | None = Field(description="Why no mover is reported; null where movers are.")
+    because: UnavailableAnswer | None = Field(
+        description="The reason why there are no movers. Null if there are any."
+    )
 
 
 def movers_document(question: MoversQuestion, found: FoundMovers) -> Json:
@@ -151,8 +164,9 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
     @router.get(
         "/movers",
         summary="What moved, and why",
-        description="Rows whose share changed by more than chance and by enough to act on, each with the label that explains it: "
-        "version, compiler, kernel and the like. Without `from` and `to` the last whole UTC day is compared, with the day before.",
+        description="Rows whose share changed significantly and by enough to act on, each with the label that explains "
+        "the change: version, compiler, kernel and others. Without `from` and `to`, the last whole UTC day "
+        "is compared with the day before.",
         response_model=MoversAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -164,29 +178,39 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         before: Annotated[
             str,
             Query(
-                description="How much earlier the base is, unless base_from and base_to are given: 1d, or 1w for the same time "
-                "last week.",
+                description="Offset of the base before the selection, unless base_from and base_to are given: 1d, or 1w "
+                "for the same time last week.",
                 max_length=LONGEST,
                 examples=["1d", "1w"],
             ),
         ] = "1d",
         base_from: Annotated[
-            str, Query(description="Start of the base, inclusive, instead.", max_length=LONGEST)
+            str, Query(description="Start of the base, inclusive; it replaces `before`.", max_length=LONGEST)
         ] = "",
         base_to: Annotated[str, Query(description="End of the base, exclusive.", max_length=LONGEST)] = "",
         by: Keys = "function",
         examine: Annotated[
-            int, Query(ge=1, le=MOST_ROWS, description="Rows to compare, the heaviest of either.")
+            int,
+            Query(
+                ge=1,
+                le=MOST_ROWS,
+                description="Largest number of rows to compare, the heaviest of either side.",
+            ),
         ] = 200,
-        least: Annotated[
-            float, Query(ge=0, le=1, description="Smallest change of share that is reported.")
-        ] = LEAST,
+        least: Annotated[float, Query(ge=0, le=1, description="Smallest change of share to report.")] = LEAST,
         explain: Annotated[
-            int, Query(ge=0, le=MOST_EXPLAINED, description="Movers whose cause is looked for, the largest.")
+            int,
+            Query(
+                ge=0,
+                le=MOST_EXPLAINED,
+                description="Number of movers to search for a cause, the largest first.",
+            ),
         ] = 5,
-        share: Annotated[Literal["self", "total"], Query(description="Compare self or totals.")] = "self",
+        share: Annotated[
+            Literal["self", "total"], Query(description="Compare shares of self or of totals.")
+        ] = "self",
         labels: Annotated[
-            str, Query(description="Labels to look for causes in, commas between.", max_length=500)
+            str, Query(description="Labels to search for causes, separated by commas.", max_length=500)
         ] = ",".join(DIMENSIONS),
     ) -> Response:
         named = {"from", "to"} & request.query_params.keys()

@@ -23,12 +23,12 @@ from storage.snapshots.query_budget import Budget
 
 PROBLEMS = described(
     {
-        400: "The selection means nothing; `at` says where.",
+        400: "The selection is not valid; `at` is the position of the mistake.",
         401: "Not signed in.",
         404: "No such campaign.",
-        406: "The answer cannot be had in a form that Accept names; the hint lists those there are.",
-        422: "A parameter is unknown or out of its range, or the question needs more memory than one may.",
-        503: "The database does not answer, or the question takes too long.",
+        406: "No form in Accept is available; the hint lists the available forms.",
+        422: "A parameter is unknown or out of its range, or the query needs more memory than its limit.",
+        503: "The database does not respond, or the query takes too long.",
     }
 )
 """By status, for the `responses` of a route."""
@@ -97,9 +97,9 @@ class QueryHandler:
         if not self.send_slots.take():
             raise Problem(
                 HTTPStatus.SERVICE_UNAVAILABLE,
-                "As many files are being sent as may be at once.",
+                "The limit of concurrent file downloads is reached.",
                 kind="busy",
-                hint="Ask again in a while; `fleetprof export` writes the same from the database.",
+                hint="Retry later. `fleetprof export` writes the same file from the database.",
                 headers={"Retry-After": "5"},
             )
         try:

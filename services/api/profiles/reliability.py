@@ -19,47 +19,48 @@ class FitPoint(Answer):
     """Random subsets of the visits."""
 
     samples: float = Field(
-        description="Samples they have on average, less the share of all samples that these are: as the other visits, "
-        "which they are compared with, vary as well."
+        description="Mean number of samples of the subsets, less their share of all samples, because the other visits "
+        "vary as well."
     )
-    distance: float = Field(description="Their mean Manhattan distance from the other visits, 0…2.")
+    distance: float = Field(description="Mean Manhattan distance of the subsets from the other visits, 0…2.")
 
 
 class Fit(Answer):
     """How a profile converges: distance = 2 · (1 + (samples / scale)^(bend / 2))^(-1 / bend), in the end C / √samples."""
 
     constant: IntervalAnswer = Field(
-        description="C of the law C / √samples through the present: the distance now × √samples. 0: all visits show the same."
+        description="C of the law C / √samples through the present point: the present distance × √samples. 0: all "
+        "visits are alike."
     )
     exponent: float = Field(
-        description="Slope of the curve now, on logarithms: -0.5 where the law holds, nearer to 0 where a long tail of rows "
-        "has few samples."
+        description="Present slope of the curve on logarithmic scales: -0.5 where the law holds, nearer to 0 if a long "
+        "tail of rows has few samples."
     )
-    scale: float = Field(description="Of the curve, in samples; 0: the distance is 0 throughout.")
-    bend: float = Field(description="Of the curve: the larger, the sooner it follows the law.")
+    scale: float = Field(description="Scale of the curve, in samples. 0: the distance is 0 throughout.")
+    bend: float = Field(description="Bend of the curve: the larger, the sooner the curve follows the law.")
     samples_per_visit: float = Field(description="Mean over `visits`.")
     visits: int = Field(
-        description="Visits with a sample of a row: what the fit is of. `totals.visits_ingested` also counts those "
+        description="Visits with a sample of a row, which the fit uses. `totals.visits_ingested` also counts visits "
         "that watched and saw nothing of the selection."
     )
     points: list[FitPoint]
 
 
 class ReliabilityAnswer(Answer):
-    """How far a profile can be trusted as a whole, over the self shares of its rows."""
+    """The reliability of a profile as a whole, over the self shares of its rows."""
 
     selection: SelectionEcho
     totals: TotalsAnswer
     by: list[str]
     rows_total: int
     entropy: IntervalAnswer | None = Field(
-        description="In nats: the same between representative profiles. Null like the next ones: too few visits, "
-        "or no random design."
+        description="Entropy in nats: representative profiles have the same. Null, like the next fields: too few "
+        "visits, or no random design."
     )
     manhattan: IntervalAnswer | None = Field(
-        description="Distance of two random halves of the visits, 0…2, and where 95 % of splits lie."
+        description="Distance of two random halves of the visits, 0…2, with the range of 95 % of splits."
     )
-    fit: Fit | None = Field(description="Null where fewer than 8 visits have a sample of a row.")
+    fit: Fit | None = Field(description="Null if fewer than 8 visits have a sample of a row.")
 
 
 _FORMS = forms_of(ReliabilityAnswer)
@@ -98,8 +99,8 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/reliability",
-        summary="How far a profile can be trusted",
-        description="Entropy, the distance of two random halves of the visits, and how the profile converges with "
+        summary="Reliability of a profile",
+        description="Entropy, the distance of two random halves of the visits, and the convergence of the profile with "
         "its samples.",
         response_model=ReliabilityAnswer,
         responses=PROBLEMS,

@@ -11,10 +11,10 @@ from storage.query.selections.times import format_time
 
 
 class SelectionEcho(Answer):
-    """What was asked, with every default and relative time filled in."""
+    """The request's selection, with every default and relative time filled in."""
 
     event: str = Field(examples=["cpu"])
-    unit: str = Field(description="What a sample's value is counted in.", examples=["nanoseconds"])
+    unit: str = Field(description="Unit of a sample's value.", examples=["nanoseconds"])
     start: str = Field(
         alias="from", description="RFC 3339, UTC; inclusive.", examples=["2026-11-21T04:00:00Z"]
     )
@@ -23,7 +23,7 @@ class SelectionEcho(Answer):
         description="The matchers, those on labels first.", examples=['{application="nginx"}']
     )
     campaign: str = Field(examples=["fleet"])
-    focus: str = Field(description="Empty: not asked for, like those below.")
+    focus: str = Field(description="Empty: not set, like the next fields.")
     ignore: str
     hide: str
     show: str

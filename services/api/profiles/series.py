@@ -28,22 +28,23 @@ class SeriesSteps(Answer):
     start: list[str] = Field(description="RFC 3339, like `end`.")
     end: list[str]
     partial: list[bool] = Field(
-        description="It reaches beyond the selection, or into the future: its totals are those of a part."
+        description="The step reaches beyond the selection or into the future, so its totals cover only a part of it."
     )
     covered_seconds: list[float] = Field(
-        description="Of it, those of the selection in which the campaign drew visits."
+        description="Seconds of the step, within the selection, in which the campaign drew visits."
     )
     weighed_seconds: list[float] = Field(
-        description="Of those, seconds of the UTC days with ingested visits: core-seconds divided by these are cores busy on "
-        "average. 0 if too few have been ingested."
+        description="Seconds of these on UTC days with ingested visits. Core-seconds divided by these are the mean "
+        "number of busy cores. 0 if too few visits are ingested."
     )
-    visits_drawn: list[int] = Field(description="Whatever came of them.")
+    visits_drawn: list[int] = Field(description="Visits drawn, with any outcome.")
     visits_waiting: list[int] = Field(
-        description="Of those, visits that have not come to an end: under way, or archived and not ingested yet. Those that ingested "
-        "stand for them."
+        description="Drawn visits without an outcome yet: under way, or archived and not ingested. The ingested visits "
+        "represent them."
     )
     too_few_ingested: list[bool] = Field(
-        description="Visits wait, and too few have been ingested for estimates: the step has what was observed, and null for figures of the fleet."
+        description="Visits wait, and too few are ingested for estimates. The step has observed values, and null for "
+        "fleet estimates."
     )
 
 
@@ -56,25 +57,29 @@ class IntervalColumns(Answer):
 
 
 class SeriesPoints(Answer):
-    """What a line has in each step; null: no visit of the step saw anything of the selection, or too few have been ingested.
+    """A line's values in each step. Null: no visit of the step saw any of the selection, or too few are ingested.
 
-    Of a step whose visits could have seen some of the selection, and none did, `core_seconds` say how much there is at most.
+    If the visits of a step could have seen the selection but saw none of it, `core_seconds` has an upper bound.
     """
 
-    units: list[int] = Field(description="Units observed; a line's add up to those of the whole time.")
+    units: list[int] = Field(
+        description="Observed units. The sum over a line's steps is the value of the whole time."
+    )
     share: IntervalColumns = Field(
-        description="Estimated share of the whole selection in this step; the ends are null without a random design."
+        description="Estimated share of the whole selection in this step. The ends are null without a random design."
     )
     core_seconds: IntervalColumns | None = Field(
-        description="CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time if no visits wait. "
-        "Of what no visit of the step saw it is 0, at most hi; null where they saw nothing of the event, or could not have seen the "
-        "selection. Null as a whole for events not counted in time."
+        description="CPU time of the whole fleet in the step's `weighed_seconds`. The sum over a line's steps is the "
+        "value of the whole time if no visits wait. It is 0, at most hi, if no visit of the step saw any of "
+        "it; null if the visits saw nothing of the event, or could not have seen the selection. The whole "
+        "column is null for events not counted in time."
     )
     low_confidence: list[int] = Field(
-        description="Steps, from 0, to which too few visits contribute for a narrow interval to be honest."
+        description="Numbers of the steps, from 0, with low confidence: too few visits contribute for a narrow "
+        "interval."
     )
     visits: list[int | None] = Field(
-        description="Visits with a sample of the line; null where merged cells do not know."
+        description="Visits with a sample of the line. Null if merged cells were read, which do not count visits."
     )
 
 
@@ -82,9 +87,11 @@ class SeriesLine(Answer):
     """A row over time."""
 
     role: Role = Field(
-        description="whole: all that the selection's filters leave; remainder: what the rows leave of that."
+        description="whole: all samples that pass the selection's filters. remainder: the whole without the rows."
     )
-    key: dict[str, str] = Field(description="As in /table; empty unless it is a row.")
+    key: dict[str, str] = Field(
+        description="The row's key as in /table. Empty for the whole and the remainder."
+    )
     function_id: int | None
     points: SeriesPoints = Field(description="Columns over the steps.")
 
@@ -97,14 +104,14 @@ class SeriesAnswer(Answer):
     by: list[str]
     step_seconds: int
     seconds_per_unit: float | None = Field(
-        description="Observed seconds are units times this; null for events not counted in time."
+        description="Seconds per unit, to convert observed units. Null for events not counted in time."
     )
     steps: SeriesSteps
     lines: list[SeriesLine] = Field(
-        description="The whole first, then rows, the heaviest of the whole time first, then the remainder; with share=total and "
-        "rows that a sample may be in several of there is none."
+        description="The whole, then rows by descending total over the whole time, then the remainder. There is no "
+        "remainder with share=total if a sample may be in several rows."
     )
-    lines_total: int = Field(description="Rows there are.")
+    lines_total: int = Field(description="Total number of rows.")
 
 
 class PointRow(Answer):
@@ -221,9 +228,9 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
     @router.get(
         "/series",
         summary="A selection over time",
-        description="The selection step by step, whole and by its heaviest rows. Visits weigh as in the whole selection, "
-        "so that the points of a line add up to the row of /table; in a day of which visits still wait to be ingested, those of a "
-        "step that ingested stand for those of it that wait.",
+        description="The selection step by step, as a whole and by its heaviest rows. Visits have the same weights as "
+        "in the whole selection, so the points of a line add up to the row of /table. On a day with visits "
+        "that still wait to be ingested, the ingested visits of a step represent its waiting ones.",
         response_model=SeriesAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -235,25 +242,26 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         by: Annotated[
             str,
             Query(
-                description="Keys of rows as of /table, commas between; empty: the whole alone.",
+                description="Keys of rows as in /table, separated by commas. Empty: only the whole.",
                 examples=["application", "function"],
                 max_length=500,
             ),
         ] = "",
-        limit: Annotated[int, Query(ge=1, le=MOST_LINES, description="Most rows.")] = 5,
+        limit: Annotated[int, Query(ge=1, le=MOST_LINES, description="Largest number of rows.")] = 5,
         points: Annotated[
             int,
             Query(
                 ge=1,
                 le=MOST_POINTS,
-                description="Most steps; the shortest common step that is enough is taken.",
+                description="Largest number of steps. The shortest common step within this number is used.",
             ),
         ] = 100,
         step: Annotated[
             str,
             Query(
-                description="Length of a step instead, e.g. 5m, 1h, 1d, 1w. Steps of a day at most begin at multiples of it from "
-                "midnight 1970 UTC, longer ones at multiples from a Monday.",
+                description="Length of a step, for example 5m, 1h, 1d, 1w; it replaces `points`. Steps up to a day begin "
+                "at multiples of their length from 1970-01-01 00:00 UTC, longer ones at multiples from a "
+                "Monday.",
                 max_length=20,
             ),
         ] = "",

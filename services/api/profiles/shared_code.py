@@ -29,30 +29,30 @@ _YEAR_H = 8766
 
 
 class Cost(Answer):
-    """What code costs the fleet; null members: no random design, an event that is not counted in time, or no price set."""
+    """The cost of code to the fleet. Null members: no random design, an event not counted in time, or no price."""
 
-    cores: IntervalAnswer | None = Field(description="Busy with it on average.")
-    core_hours: IntervalAnswer | None = Field(description="In the weighed time.")
-    money: IntervalAnswer | None = Field(description="The same at the price of a core-hour that is set.")
-    money_a_year: IntervalAnswer | None = Field(description="If it went on so for a year.")
+    cores: IntervalAnswer | None = Field(description="Mean number of busy cores.")
+    core_hours: IntervalAnswer | None = Field(description="Core-hours in `weighed_seconds`.")
+    money: IntervalAnswer | None = Field(description="The core-hours at the configured price per core-hour.")
+    money_a_year: IntervalAnswer | None = Field(description="The cost per year at the same rate.")
 
 
 class SharedRowAnswer(TableRow):
     """A function, file or binary that is cold in each application and used by several."""
 
-    applications: int = Field(description="With a sample of it.")
+    applications: int = Field(description="Number of applications with a sample of it.")
     effective_applications: float = Field(
-        description="How many would have as much entropy if each had as much of it: 1 if one has all."
+        description="Number of equally large users with the same entropy. 1 if one application has all of it."
     )
-    largest_application: str = Field(description="The one with the surest large share of it.")
-    largest_share: float = Field(description="Its share there.", ge=0, le=1)
+    largest_application: str = Field(description="The application with the surest large share of it.")
+    largest_share: float = Field(description="Its share of that application.", ge=0, le=1)
     largest_lo: float = Field(
-        description="The lower end of that share's interval, samples taken as independent; it is what `cold` is compared with.",
+        description="Lower end of that share's interval, with samples taken as independent. `cold` is compared with it.",
         ge=0,
         le=1,
     )
     cost: Cost
-    saved: Cost = Field(description="`saving` of the cost.")
+    saved: Cost = Field(description="The part `saving` of the cost.")
 
 
 class SharedCodeAnswer(Answer):
@@ -64,43 +64,46 @@ class SharedCodeAnswer(Answer):
     rows: list[SharedRowAnswer]
     rows_total: int
     share: float = Field(
-        description="Share of the selection of all rows together, shown or not; of totals, which overlap, the largest's.",
+        description="Share of the selection of all rows together, including rows that are not shown. By totals, which "
+        "overlap: the largest share of a row.",
         ge=0,
         le=1,
     )
-    applications: int = Field(description="With a sample in the selection.")
-    saving: float = Field(description="As asked.", ge=0, le=1)
-    price_per_core_hour: float | None = Field(description="As set; null: it is not.")
+    applications: int = Field(description="Number of applications with a sample in the selection.")
+    saving: float = Field(description="The requested part.", ge=0, le=1)
+    price_per_core_hour: float | None = Field(
+        description="The configured price. Null: no price is configured."
+    )
 
 
 class UserCaller(Answer):
-    """A function that calls the one asked about, in one application."""
+    """A caller of the requested function, in one application."""
 
-    function: NamedFunction | None = Field(description="Null: no caller, stacks begin with it.")
-    share: float = Field(description="Of the application's stacks through it.", ge=0, le=1)
+    function: NamedFunction | None = Field(description="Null: no caller, the stacks begin with the function.")
+    share: float = Field(description="Share of the application's stacks through the functions.", ge=0, le=1)
 
 
 class UserRow(TableRow):
-    """An application whose stacks go through the functions asked about; self and total are both of these stacks."""
+    """An application whose stacks contain the requested functions. Self and total both count these stacks."""
 
-    of_function: float = Field(description="Share of all stacks through them.", ge=0, le=1)
-    within: float = Field(description="Share of the application.", ge=0, le=1)
-    callers: list[UserCaller] = Field(description=f"The heaviest {users.CALLERS}.")
+    of_function: float = Field(description="Share of all stacks through the functions.", ge=0, le=1)
+    within: float = Field(description="Share of the application's samples.", ge=0, le=1)
+    callers: list[UserCaller] = Field(description=f"The heaviest {users.CALLERS} callers.")
 
 
 class UsersAnswer(Answer):
-    """Who still uses some functions, most first."""
+    """The users of some functions, the largest first."""
 
     selection: SelectionEcho
     totals: TotalsAnswer
     by: list[str]
     functions: list[NamedFunction]
-    itself: TableRow = Field(description="All of them as one; its key is empty.")
+    itself: TableRow = Field(description="All the functions as one row. Its key is empty.")
     rows: list[UserRow]
     rows_total: int
     unseen_hi: float | None = Field(
-        description="A user that no visit saw has at most this share of the selection, 95 times of 100: rare callers may be "
-        "missing, large ones are not. Null without a random design."
+        description="A user that no visit saw has at most this share of the selection, with 95 % confidence. Rare "
+        "callers may be missing; large ones are not. Null without a random design."
     )
 
 
@@ -147,9 +150,9 @@ def add(router: APIRouter, handler: QueryHandler, price_per_core_hour: float | N
 
     @router.get(
         "/shared-code",
-        summary="Cold in each program, hot across the fleet",
-        description="Functions, files or binaries that several applications use and none spends much on, by what they cost the "
-        "fleet, and what a saving is worth.",
+        summary="Code with a small share in each program and a large cost in the fleet",
+        description="Functions, files or binaries that several applications use and that have a small share in each. "
+        "The answer has their cost to the fleet, and the value of a saving.",
         response_model=SharedCodeAnswer,
         responses=PROBLEMS,
         openapi_extra=_SHARED.openapi,
@@ -159,22 +162,22 @@ def add(router: APIRouter, handler: QueryHandler, price_per_core_hour: float | N
         request: Request,
         selection: Selected,
         by: Annotated[
-            Literal["function", "file", "binary"], Query(description="What code is distinguished by.")
+            Literal["function", "file", "binary"], Query(description="Kind of code: one row for each.")
         ] = "function",
         share: Annotated[
-            Literal["self", "total"], Query(description="Shares of self or of totals.")
+            Literal["self", "total"], Query(description="Compare shares of self or of totals.")
         ] = "self",
         cold: Annotated[
             float,
-            Query(ge=0, le=1, description="Leave out what surely has a larger share of some application."),
+            Query(ge=0, le=1, description="Omit code that certainly has a larger share of some application."),
         ] = 0.05,
         applications: Annotated[
-            int, Query(ge=1, le=1_000_000, description="Leave out what fewer applications use.")
+            int, Query(ge=1, le=1_000_000, description="Omit code that fewer applications use.")
         ] = 2,
         saving: Annotated[
-            float, Query(ge=0, le=1, description="The part of its cost that counts as `saved`.")
+            float, Query(ge=0, le=1, description="Part of the cost that counts as `saved`.")
         ] = 0.1,
-        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to show.")] = 100,
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Largest number of rows.")] = 100,
     ) -> Response:
         question = SharedCodeQuestion(selection, by, share == "self", cold, applications, limit)
 
@@ -188,8 +191,9 @@ def add(router: APIRouter, handler: QueryHandler, price_per_core_hour: float | N
 
     @router.get(
         "/shared-code/users",
-        summary="Who still uses a function",
-        description="The applications, or other values of labels, whose stacks go through a function, and who calls it there.",
+        summary="Users of a function",
+        description="The applications, or other values of labels, whose stacks contain a function, and the function's "
+        "callers there.",
         response_model=UsersAnswer,
         responses=PROBLEMS,
         openapi_extra=_USERS.openapi,
@@ -203,12 +207,12 @@ def add(router: APIRouter, handler: QueryHandler, price_per_core_hour: float | N
         by: Annotated[
             str,
             Query(
-                description="Labels, commas between.",
+                description="Labels, separated by commas.",
                 examples=["application", "application,version"],
                 max_length=500,
             ),
         ] = "application",
-        limit: Annotated[int, Query(ge=1, le=users.MOST_ROWS, description="Rows to show.")] = 100,
+        limit: Annotated[int, Query(ge=1, le=users.MOST_ROWS, description="Largest number of rows.")] = 100,
     ) -> Response:
         subject = parse_subject(function_id=function_id, function=function)
         question = UsersQuestion(selection, subject, keys_of(by), limit)

@@ -17,8 +17,8 @@ from storage.query.shapes.stack_samples import StackSamplesQuestion, StacksAnswe
 ValueOfStacks = Annotated[
     Value,
     Query(
-        description="What collapsed stacks and speedscope's count in: the fleet's units as estimated, units "
-        "as observed, or samples. pprof's have all three."
+        description="Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or "
+        "samples. A pprof file has all three."
     ),
 ]
 

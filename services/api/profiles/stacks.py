@@ -39,40 +39,40 @@ class StackFrame(Answer):
 
 
 class StackRow(Answer):
-    """A stack, of the profiles with one combination of the labels asked for."""
+    """A stack, in the profiles with one combination of the requested labels."""
 
     key: dict[str, str] = Field(
-        description="One member for each of `labels`; the empty text: the profile has no such label.",
+        description="One member for each of `labels`. The empty text: the profile does not have the label.",
         examples=[{"application": "nginx"}],
     )
     frames: list[StackFrame] = Field(description="Outermost first.")
     samples: int
-    units: int = Field(description="Samples weighted with the units each stands for.")
-    seconds: float | None = Field(description="As observed; null for events not counted in time.")
+    units: int = Field(description="Sum of the units that each sample stands for.")
+    seconds: float | None = Field(description="Observed seconds. Null for events not counted in time.")
     share: float = Field(
-        description="Estimated share of the whole selection, before stacks are filtered; without a random design "
-        "the share observed.",
+        description="Estimated share of the whole selection, before filters on stacks. Without a random design, the "
+        "observed share.",
         ge=0,
         le=1,
     )
-    lo: float | None = Field(description="95 % interval of the share; null without a random design.")
+    lo: float | None = Field(description="95 % interval of the share. Null without a random design.")
     hi: float | None
     core_seconds: IntervalAnswer | None = Field(
-        description="CPU time of the whole fleet in the weighed time; null for events not counted in time."
+        description="CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time."
     )
     low_confidence: bool = Field(
-        description="Too few visits contribute for a narrow interval to be honest: this one was widened."
+        description="Low confidence: too few visits contribute for a narrow interval, so it is widened."
     )
 
 
 class StacksRemainder(Answer):
-    """All stacks that are not shown, so that what is shown and this add up to the whole."""
+    """The stacks that are not shown. With the shown stacks they add up to the whole."""
 
     stacks: int
     samples: int
     units: int
     seconds: float | None
-    share: float = Field(description="Estimated, like those of the rows.", ge=0, le=1)
+    share: float = Field(description="Estimated share, like those of the rows.", ge=0, le=1)
 
 
 class StacksAnswer(Answer):
@@ -80,7 +80,7 @@ class StacksAnswer(Answer):
 
     selection: SelectionEcho
     totals: TotalsAnswer
-    by: list[str] = Field(description="The labels.")
+    by: list[str] = Field(description="Labels that divide the stacks.")
     rows: list[StackRow] = Field(description="Heaviest first.")
     rows_total: int
     remainder: StacksRemainder
@@ -103,8 +103,8 @@ class StacksRequest:
         limit = self.limit or _ROWS
         if limit > MOST_ESTIMATED:
             raise BadSelection(
-                f"Rows with intervals are at most {MOST_ESTIMATED:,}.",
-                hint="Ask for fewer, or for all of them as pprof, speedscope or collapsed.",
+                f"A response has at most {MOST_ESTIMATED:,} rows with intervals.",
+                hint="Reduce `limit`, or get all stacks as pprof, speedscope or collapsed.",
                 parameter="limit",
             )
         question = StackSamplesQuestion(self.selection, self.labels, limit, estimated=True)
@@ -180,10 +180,10 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/stacks",
-        summary="All distinct stacks",
-        description="The distinct stacks of a selection, as rows or as a file that `go tool pprof`, speedscope or "
-        "flamegraph.pl opens. They are of every visit's own samples; rows, or the file's stacks, and the remainder "
-        "add up to `totals`.",
+        summary="The distinct stacks of a selection",
+        description="The distinct stacks of a selection, as rows or as a file for `go tool pprof`, speedscope or "
+        "flamegraph.pl. The stacks are from the samples of each visit. Rows, or the file's stacks, and the "
+        "remainder add up to `totals`.",
         response_model=StacksAnswer,
         responses=PROBLEMS,
         openapi_extra=FORMS.openapi,
@@ -195,8 +195,8 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         labels: Annotated[
             str,
             Query(
-                description="Labels, commas between, whose values divide the stacks: labels of pprof's samples, first "
-                "frames of collapsed stacks.",
+                description="Labels, separated by commas, whose values divide the stacks. They become labels of pprof's "
+                "samples, or the first frames of collapsed stacks.",
                 examples=["application,version"],
                 max_length=500,
             ),
@@ -206,8 +206,8 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
             Query(
                 ge=1,
                 le=MOST_STACKS,
-                description=f"The heaviest so many. Unless given {_ROWS:,} rows, of which there are at most "
-                f"{MOST_ESTIMATED:,}, and all stacks of a file.",
+                description=f"Largest number of stacks, the heaviest first. Default: {_ROWS:,} rows (at most "
+                f"{MOST_ESTIMATED:,}), or all stacks in a file.",
             ),
         ] = None,
         value: ValueOfStacks = Value.ESTIMATE,

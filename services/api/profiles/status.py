@@ -24,25 +24,26 @@ class CampaignStatus(Answer):
 
     name: str
     state: Literal["running", "paused", "stopped"]
-    why: str = Field(description="Why it is in that state, a sentence; may be empty.")
+    why: str = Field(description="The reason for the state, as a sentence; may be empty.")
     since: str
     period_s: float = Field(description="Length of a round.")
-    last_round: int = Field(description="Number of the last round drawn; -1 before the first.")
+    last_round: int = Field(description="Number of the last drawn round. -1 before the first.")
     drawn_share: float = Field(
-        description="Part of its planned visits that is drawn now: less than 1 while captures wait too long to be ingested."
+        description="Part of the planned visits that is drawn now. It is below 1 while captures wait too long to be "
+        "ingested."
     )
 
 
 class VisitFailure(Answer):
-    """Visits of the last day that ended alike: the same outcome, and the same text but for its numbers."""
+    """Visits of the last day with the same outcome, and the same message except for numbers."""
 
     outcome: str
-    detail: str = Field(description="Message of the latest of them, a sentence; may be empty.")
+    detail: str = Field(description="Message of the latest of these visits, a sentence; may be empty.")
     visits: int
     visits_last_hour: int
-    machines: int = Field(description="Distinct ones.")
-    example: str = Field(description="The machine of the latest.")
-    latest: str = Field(description="When that was drawn for.")
+    machines: int = Field(description="Number of distinct machines.")
+    example: str = Field(description="The machine of the latest visit.")
+    latest: str = Field(description="Time for which the latest visit was drawn.")
 
 
 class VisitsStatus(Answer):
@@ -52,21 +53,21 @@ class VisitsStatus(Answer):
         description="Visits by outcome.", examples=[{"answered": 58, "unreachable": 2}]
     )
     failures: list[VisitFailure] = Field(
-        description="Why visits failed in the last day, most frequent first; at most 20 reasons."
+        description="The reasons of failed visits in the last day, most frequent first; at most 20 reasons."
     )
 
 
 class CapturesStatus(Answer):
-    """What has been brought back and not ingested."""
+    """Captures that wait to be ingested."""
 
-    waiting: int = Field(description="To be ingested for the first time.")
-    oldest_waiting_s: float | None = Field(description="Null: nothing waits.")
-    again: int = Field(description="Ingested already, and to be ingested once more with better symbols.")
-    quarantined: int = Field(description="Failed too often to be tried again.")
+    waiting: int = Field(description="Captures to be ingested for the first time.")
+    oldest_waiting_s: float | None = Field(description="Null: no capture waits.")
+    again: int = Field(description="Captures to be ingested again with better symbols.")
+    quarantined: int = Field(description="Captures that failed too often to be tried again.")
 
 
 class EventStatus(Answer):
-    """Something that has been sampled."""
+    """A sampled event."""
 
     event: str
     unit: str
@@ -77,20 +78,20 @@ class MissingSymbols(Answer):
 
     binary: str
     path: str
-    reason: str = Field(description="Why there are none, a sentence; may be empty.")
+    reason: str = Field(description="The reason why it has no symbols, as a sentence; may be empty.")
     share: float = Field(
-        description="Share of the last day's samples with a nameless frame there.", ge=0, le=1
+        description="Share of the last day's samples with a frame without a name in this binary.", ge=0, le=1
     )
 
 
 class SymbolsStatus(Answer):
-    """What could not be named."""
+    """Binaries without symbols."""
 
     missing: list[MissingSymbols]
 
 
 class StatusAnswer(Answer):
-    """How the fleet is covered, and what is wrong."""
+    """The state of the fleet, and its problems."""
 
     now: str
     machines: MachinesStatus
@@ -99,10 +100,10 @@ class StatusAnswer(Answer):
     captures: CapturesStatus
     events: list[EventStatus]
     price_per_core_hour: float | None = Field(
-        description="FLEETPROF_PRICE_PER_CORE_HOUR, to show core-seconds as money; null: not set."
+        description="FLEETPROF_PRICE_PER_CORE_HOUR, to convert core-seconds to money. Null: not set."
     )
     latest: str | None = Field(
-        description="Draw of the newest visit that has been ingested; null before the first."
+        description="Time for which the newest ingested visit was drawn. Null before the first."
     )
     symbols: SymbolsStatus
 
@@ -170,8 +171,9 @@ def add(router: APIRouter, handler: QueryHandler, price_per_core_hour: float | N
 
     @router.get(
         "/status",
-        summary="How the fleet is covered",
-        description="Machines, campaigns, outcomes of visits and why they failed, what waits to be ingested, and whose symbols are missing.",
+        summary="The state of the fleet",
+        description="Machines, campaigns, outcomes of visits with the reasons of failures, captures that wait to be "
+        "ingested, and binaries without symbols.",
         response_model=StatusAnswer,
         responses={status: PROBLEMS[status] for status in (401, 406, 422, 503)},
         openapi_extra=_FORMS.openapi,

@@ -27,8 +27,9 @@ class TableRow(Answer):
     """One row; a sample counts once in a row's total, recursion or not."""
 
     key: dict[str, str] = Field(
-        description="One member for each key of `by`; with function also file, binary, status and kind, with line also "
-        "file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.",
+        description="One member for each key of `by`. With function also file, binary, status and kind; with line also "
+        "file. The empty text: the profile does not have the label. Line 0: the part of a function without "
+        "a known line.",
         examples=[
             {
                 "function": "malloc",
@@ -39,25 +40,27 @@ class TableRow(Answer):
             }
         ],
     )
-    function_id: int | None = Field(description="Null unless the table goes by function.")
+    function_id: int | None = Field(description="Null unless `by` contains function.")
     self: int = Field(description="Units of the samples whose innermost function is in this row.")
     total: int = Field(
         description="Units of the samples with a function of this row anywhere in their stack."
     )
-    self_samples: int | None = Field(description="Null where merged cells do not know, like total_samples.")
+    self_samples: int | None = Field(
+        description="Null if merged cells were read, which do not count samples; likewise total_samples."
+    )
     total_samples: int | None
     self_seconds: float | None = Field(
-        description="As observed; null for events not counted in time, like total_seconds."
+        description="Observed seconds. Null for events not counted in time, like total_seconds."
     )
     total_seconds: float | None
     self_share: float = Field(
-        description="Estimated share of the whole selection, before focus and ignore; without a random design the "
-        "share observed. Likewise total_share.",
+        description="Estimated share of the whole selection, before focus and ignore. Without a random design, the "
+        "observed share. Likewise total_share.",
         ge=0,
         le=1,
     )
     self_lo: float | None = Field(
-        description="95 % interval of the share; null without a random design, like all intervals.",
+        description="95 % interval of the share. Null without a random design, like all intervals.",
         ge=0,
         le=1,
     )
@@ -66,26 +69,27 @@ class TableRow(Answer):
     total_lo: float | None = Field(ge=0, le=1)
     total_hi: float | None = Field(ge=0, le=1)
     self_core_seconds: IntervalAnswer | None = Field(
-        description="CPU time of the whole fleet in the weighed time; null for events not counted in time, like "
+        description="CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like "
         "total_core_seconds."
     )
     total_core_seconds: IntervalAnswer | None
     low_confidence: bool = Field(
-        description="Too few visits contribute for a narrow interval to be honest: this one was widened."
+        description="Low confidence: too few visits contribute for a narrow interval, so it is widened."
     )
     visits: int | None = Field(description="Visits with a sample in the row's total.")
     machines: int | None = Field(
-        description="Machines with a sample in the row's total; null where merged cells do not know."
+        description="Machines with a sample in the row's total. Null if merged cells were read, which do not count "
+        "machines."
     )
 
 
 class Remainder(Answer):
-    """All rows of the selection that are not shown, so that what is shown and this add up to the whole."""
+    """The rows that are not shown. With the shown rows they add up to the whole."""
 
     rows: int
     self: int = Field(description="Units.")
     self_seconds: float | None
-    self_share: float = Field(description="Estimated, like those of the rows.", ge=0, le=1)
+    self_share: float = Field(description="Estimated share, like those of the rows.", ge=0, le=1)
 
 
 class TableAnswer(Answer):
@@ -95,7 +99,7 @@ class TableAnswer(Answer):
     totals: TotalsAnswer
     by: list[str]
     rows: list[TableRow]
-    rows_total: int = Field(description="Rows that match `find` and `find_regex`; all rows without them.")
+    rows_total: int = Field(description="Rows that match `find` and `find_regex`. Without both: all rows.")
     remainder: Remainder
 
 
@@ -126,10 +130,10 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/table",
-        summary="Hot functions, or any other grouping",
-        description="The samples of a selection by any of their dimensions, sorted. Rows and `remainder` add up to "
-        "`totals.units`, and so does the root of /flame for the same selection. Files of stacks have all of the "
-        "selection's, divided by the labels among `by`.",
+        summary="Hot functions, or another grouping",
+        description="The samples of a selection, grouped by any of their dimensions and sorted. Rows and `remainder` "
+        "add up to `totals.units`, like the root of /flame for the same selection. Files of stacks contain "
+        "all stacks of the selection, divided by the labels among `by`.",
         response_model=TableAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -140,22 +144,25 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         selection: Selected,
         by: Keys = "function",
         sort: Annotated[
-            Sort, Query(description="With a minus: largest first, names from the end. Ties go by name.")
+            Sort,
+            Query(
+                description="With a minus: largest first, or names in descending order. Ties are sorted by name."
+            ),
         ] = Sort.SELF_DESC,
-        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to show.")] = 100,
-        offset: Annotated[int, Query(ge=0, le=100_000_000, description="Rows to skip.")] = 0,
+        limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Largest number of rows.")] = 100,
+        offset: Annotated[int, Query(ge=0, le=100_000_000, description="Number of rows to skip.")] = 0,
         find: Annotated[
             str,
             Query(
                 max_length=200,
-                description="Only rows with this text in one of their names, whatever its case.",
+                description="Only rows with a name that contains this text, regardless of case.",
             ),
         ] = "",
         find_regex: Annotated[
             str,
             Query(
                 max_length=LONGEST_PATTERN,
-                description="Only rows with a name that this RE2 expression matches somewhere.",
+                description="Only rows with a name that this RE2 expression matches in any part.",
             ),
         ] = "",
         value: ValueOfStacks = Value.ESTIMATE,

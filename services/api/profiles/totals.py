@@ -14,79 +14,86 @@ class SpanAnswer(Answer):
     """A stretch of time."""
 
     begin: str = Field(description="RFC 3339, UTC.", examples=["2026-11-01T00:00:00Z"])
-    end: str = Field(description="Likewise; not part of it.", examples=["2026-11-10T00:00:00Z"])
+    end: str = Field(description="RFC 3339, UTC; exclusive.", examples=["2026-11-10T00:00:00Z"])
 
 
 class TotalsAnswer(Answer):
-    """What stands behind an answer, after all filters."""
+    """The samples and visits of an answer, after all filters."""
 
     samples: int = Field(description="Samples taken.")
     units: int = Field(
-        description="Samples weighted with the units each stands for; table and flame graph add up to it."
+        description="Sum of the units that each sample stands for. Table and flame graph add up to it."
     )
     seconds: float | None = Field(
-        description="The same in CPU core-seconds, as observed; null for events not counted in time."
+        description="The units in core-seconds, as observed. Null for events not counted in time."
     )
     machines: int | None = Field(
-        description="Machines with at least one of the samples; null where merged cells do not know, like visits."
+        description="Machines with at least one of the samples. Null if merged cells were read, which do not count "
+        "machines; likewise visits."
     )
     visits: int | None = Field(description="Visits with at least one of the samples.")
     profiles: int = Field(description="Process groups with at least one of the samples.")
     kept: float = Field(
-        description="Estimated share of what the labels choose that is left; 1 if nothing was asked of frames.",
+        description="Estimated share of the label matchers' samples that remains after filters on frames. 1 without "
+        "such filters.",
         ge=0,
         le=1,
     )
-    symbolized: float = Field(description="Share whose every function has a name.", ge=0, le=1)
-    leaf_symbolized: float = Field(description="Share whose innermost function has a name.", ge=0, le=1)
-    complete: float = Field(description="Share whose stack reaches the thread's start.", ge=0, le=1)
+    symbolized: float = Field(description="Share of the samples with a name for every function.", ge=0, le=1)
+    leaf_symbolized: float = Field(
+        description="Share of the samples with a name for the innermost function.", ge=0, le=1
+    )
+    complete: float = Field(
+        description="Share of the samples whose stack reaches the thread's start.", ge=0, le=1
+    )
     design: Literal["random", "none"] = Field(
-        description="random: visits were drawn at random, so every figure is an estimate of the fleet with an "
-        "interval; none: observations only (a campaign of visits by hand)."
+        description="random: visits were drawn at random, so each figure is an estimate of the fleet with an interval; "
+        "none: observations only (a campaign of visits by hand)."
     )
     path: Literal["cells", "chunks", "mixed"] = Field(
-        description="What was read: merged cells, every visit's own chunks, or both. Figures are the same."
+        description="Source of the figures: merged cells, chunks of each visit, or both. The figures are the same."
     )
     approximate: bool = Field(
-        description="The selection holds more than is read for one answer: a random part of its visits was, which "
-        "stands for all of them. Observed figures are that part's."
+        description="The selection exceeds the read limit of one response. A random part of its visits was read and "
+        "represents all of them. Observed figures are those of the part."
     )
     asked_seconds: float = Field(description="Length of the selection.")
     covered_seconds: float = Field(
-        description="Of those, the time that the campaign's rounds drew visits of."
+        description="Seconds of the selection in which the campaign's rounds drew visits."
     )
     missing: list[SpanAnswer] = Field(
-        description="Parts of the selection of which nothing is kept: they are older than PostgreSQL keeps, and the lake "
+        description="Parts of the selection without data: they are older than PostgreSQL's retention, and the lake "
         "(`FLEETPROF_LAKE_URL`) is not set or lacks their days. They are not covered."
     )
     weighed_seconds: float = Field(
-        description="Of those, seconds of the UTC days with ingested visits: what estimates are of, and what core-seconds "
-        "are divided by to be cores."
+        description="Covered seconds on UTC days with ingested visits. Estimates are for this time, and core-seconds "
+        "divided by it are cores."
     )
     population: float = Field(
-        description="Machines the campaign draws from, a mean over the covered seconds."
+        description="Machines that the campaign draws from, as a mean over the covered seconds."
     )
     uncovered_share: float = Field(
         description="Share of the covered machine-time on days without an ingested visit.", ge=0, le=1
     )
-    visits_drawn: int = Field(description="Visits drawn in the selection's time, whatever came of them.")
+    visits_drawn: int = Field(description="Visits drawn in the selection's time, with any outcome.")
     visits_ingested: int = Field(
-        description="Of those, ingested and having watched the event, idle machines too."
+        description="Drawn visits that are ingested and watched the event, including visits of idle machines."
     )
     visits_waiting: int = Field(
-        description="Of the visits drawn, those that have not come to an end: under way, or archived and not ingested yet. Estimates "
-        "are of what ingested, which stands for them."
+        description="Drawn visits without an outcome yet: under way, or archived and not ingested. Estimates use the "
+        "ingested visits, which represent the others."
     )
     core_seconds: IntervalAnswer | None = Field(
-        description="CPU time of the whole fleet in the weighed time; null without a random design, or for events "
-        "not counted in time."
+        description="CPU time of the whole fleet in `weighed_seconds`. Null without a random design, or for events not "
+        "counted in time."
     )
     cores: IntervalAnswer | None = Field(
-        description="The same as cores busy on average in the weighed time; null also if that is 0."
+        description="Mean number of busy cores in `weighed_seconds`. Null also if that is 0."
     )
     estimate: IntervalAnswer | None = Field(
-        description="The whole fleet's units of the event in the weighed time, for a gauge its mean level. Of what no visit saw "
-        "it is 0, at most hi; null, like cores, without a random design and where nothing ingested of the event."
+        description="The whole fleet's units of the event in `weighed_seconds`; for a gauge its mean level. It is 0, at "
+        "most hi, if no visit saw any of it. Null, like cores, without a random design, and if no ingested "
+        "visit watched the event."
     )
 
 

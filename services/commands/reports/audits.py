@@ -27,10 +27,11 @@ def composition(  # noqa: PLR0917 - the command line is its signature
     rows: Annotated[int, typer.Option(min=1, max=100, help="Values to print.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Print the composition of work over time, and when each value reached 10, 50 and 90 % of it, or fell again.
+    """Print the composition of work over time, and when the share of each value reached 10, 50 and 90 %, or fell again.
 
-    For example, how fast a release, a compiler or a kernel rolls out:
-    `fleetprof report composition '{application="search"}' --by version` The exit code is 3 if there is no result.
+    It shows, for example, how fast a release, a compiler or a kernel rolls out. The exit code is 3 if there is no result.
+
+    Example: `fleetprof report composition '{application="search"}' --by version`
     """
     from services.api.analysis.composition import composition_document  # noqa: PLC0415
     from services.api.analysis.envelope import step_of  # noqa: PLC0415
@@ -46,7 +47,9 @@ def composition(  # noqa: PLR0917 - the command line is its signature
 
 
 def feature(  # noqa: PLR0917 - the command line is its signature
-    functions: Annotated[str, typer.Argument(metavar="REGEX", help="RE2 of function names, unanchored.")],
+    functions: Annotated[
+        str, typer.Argument(metavar="REGEX", help="RE2 pattern of function names, unanchored.")
+    ],
     select: Select = "{}",
     speedup: Annotated[float, typer.Option(min=1, max=1e6, help="Speedup factor of the functions.")] = 2.0,
     event: Event = "cpu",
@@ -56,10 +59,11 @@ def feature(  # noqa: PLR0917 - the command line is its signature
     rows: Annotated[int, typer.Option(min=1, max=1000, help="Functions to print.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Print the effect of a hardware feature: the share of all functions with matching names, and what a speedup of them saves.
+    """Print the effect of a hardware feature: the share of all functions with matching names, and the saving by a speedup.
 
-    Shares are self. `fleetprof report feature '^(__)?mem(cpy|move|set)' --speedup 3 --event cycles`
-    The exit code is 3 if there is no result.
+    All shares are self shares. The exit code is 3 if there is no result.
+
+    Example: `fleetprof report feature '^(__)?mem(cpy|move|set)' --speedup 3 --event cycles`
     """
     from services.api.analysis.feature import feature_document  # noqa: PLC0415
     from services.views.reports.feature import feature as view  # noqa: PLC0415
@@ -98,8 +102,10 @@ def load_test(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Print whether a load test runs the same code as production, and which functions differ.
 
-    Production varies, too: the test is compared with random parts of it of as many visits and samples.
-    `fleetprof report load-test '{cluster="perf"}' '{cluster!="perf"}'` The exit code is 3 if there is no result.
+    Production varies, too. The test is therefore compared with random parts of production that have the same number of visits
+    and samples. The exit code is 3 if there is no result.
+
+    Example: `fleetprof report load-test '{cluster="perf"}' '{cluster!="perf"}'`
     """
     from services.api.analysis.load_test import load_test_document  # noqa: PLC0415
     from services.api.parameters import keys_of  # noqa: PLC0415
@@ -135,7 +141,9 @@ def stability(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Print how reliable a profile is in one word (steady, fair, rough, shifting or few), with the reasons day by day.
 
-    `fleetprof report stability '{application="search"}'` The exit code is 3 if there is no result.
+    The exit code is 3 if there is no result.
+
+    Example: `fleetprof report stability '{application="search"}'`
     """
     from services.api.analysis.stability import stability_document  # noqa: PLC0415
     from services.api.parameters import keys_of  # noqa: PLC0415

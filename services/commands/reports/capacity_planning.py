@@ -59,10 +59,12 @@ def capacity(  # noqa: PLR0917 - the command line is its signature
     campaign: Campaign = "fleet",
     as_json: AsJson = False,
 ) -> None:
-    """Print how many requests a service can serve, extrapolated by APU and, for comparison, by CPU utilisation, which overestimates.
+    """Print how many requests a service can serve, extrapolated by APU and by CPU utilisation.
 
-    Times in FILE are RFC 3339 with a zone, or seconds since 1970; a heading is skipped. Match the machines of one service.
-    `fleetprof report capacity '{cluster="search"}' --rates rates.csv` The exit code is 3 if there is no result.
+    CPU utilisation overestimates the number and is printed for comparison. Match the machines of one service. Times in FILE
+    are RFC 3339 with a zone, or seconds since 1970; a heading is skipped. The exit code is 3 if there is no result.
+
+    Example: `fleetprof report capacity '{cluster="search"}' --rates rates.csv`
     """
     from services.api.analysis.capacity import capacity_document  # noqa: PLC0415
     from services.api.analysis.envelope import step_of  # noqa: PLC0415
@@ -111,9 +113,11 @@ def machine_types(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Print whether a new machine type is worth its price, by CPU utilisation and by APU; if they disagree, run a test.
 
-    With request rates of a machine of each type, both are compared at the same load; FILE is as in `fleetprof report capacity`.
-    Without rates, match machines and a time with equal traffic for both types, as behind an even load balancer.
-    `fleetprof report machine-types Skylake Rome '{cluster="search"}' --new-price 1.33` The exit code is 3 if there is no result.
+    With request rates of a machine of each type, the types are compared at the same load. FILE has the same format as in
+    `fleetprof report capacity`. Without rates, match machines and a time with equal traffic for both types, as behind an even
+    load balancer. The exit code is 3 if there is no result.
+
+    Example: `fleetprof report machine-types Skylake Rome '{cluster="search"}' --new-price 1.33`
     """
     from services.api.analysis.envelope import step_of  # noqa: PLC0415
     from services.api.analysis.machine_types import machine_types_document  # noqa: PLC0415

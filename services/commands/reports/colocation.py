@@ -32,8 +32,8 @@ Experiments = Annotated[
     typer.Option(
         metavar="NAME",
         help=(
-            "Uploaded experiments to train the model. Default: the fleet's visits; if these do not suffice, the "
-            "newest experiments that do, which the report names."
+            "Uploaded experiments to train the model. Default: the fleet's visits; if they do not suffice, the "
+            "newest experiments that suffice. The report names them."
         ),
     ),
 ]
@@ -46,8 +46,8 @@ def interference(  # noqa: PLR0917 - the command line is its signature
         str,
         typer.Option(
             help=(
-                "Mix to predict: neighbours and the cores that each keeps busy, feed:4,etl:1.5. Default cores: 1; "
-                "with experiments, as many as in its run alone."
+                "Mix to predict: neighbours and the cores that each keeps busy, e.g. feed:4,etl:1.5. Default cores: 1; "
+                "with experiments, the cores of the neighbour's run alone."
             )
         ),
     ] = "",
@@ -73,19 +73,18 @@ def interference(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Print the slowdown of an application by the pressure of all programs on its chip, and in a mix if one is given.
 
-    Training data: visits of machines with one socket, in some of which the application runs alone; or experiments
-    (`fleetprof experiments add`). The error is printed beside that of the mean of the training mixes, which ignores pressure.
-    `fleetprof report interference checkout --beside feed:4,etl:1.5`
-    The exit code is 3 if there is no result for the application, or for the mix.
+    The model is trained with visits to machines with one socket, or with experiments (`fleetprof experiments add`). The
+    application must run alone in some of the visits. The model's error is printed beside that of the mean of the training
+    mixes, which ignores pressure. The exit code is 3 if there is no result for the application, or for the mix.
+
+    Example: `fleetprof report interference checkout --beside feed:4,etl:1.5`
     """
     from services.api.analysis.interference import interference_document, named_numbers  # noqa: PLC0415
     from services.views.reports.interference import interference as view  # noqa: PLC0415
     from storage.query.models.interference import TargetQuestion  # noqa: PLC0415
 
     if cores is not None and not beside:
-        raise typer.BadParameter(
-            "This option applies to a mix: give one with --beside.", param_hint="--cores"
-        )
+        raise typer.BadParameter("--cores applies to a mix: add --beside.", param_hint="--cores")
 
     def make(queries: "StoreQueries", selection: "Selection") -> Json:
         mix = tuple(named_numbers(beside, "beside"))
@@ -132,8 +131,10 @@ def placement(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Print which programs should share a machine so that no slowdown exceeds its limit.
 
-    Nothing is moved: the result is the best placement of a search, by the models of `fleetprof report interference`.
-    `fleetprof report placement checkout:0.1,feed,feed,etl --machines 2` The exit code is 3 if there is no result.
+    The command searches for the best placement by the models of `fleetprof report interference`; it moves nothing.
+    The exit code is 3 if there is no result.
+
+    Example: `fleetprof report placement checkout:0.1,feed,feed,etl --machines 2`
     """
     from services.api.analysis.interference import named_numbers  # noqa: PLC0415
     from services.api.analysis.placement_advice import placement_document  # noqa: PLC0415

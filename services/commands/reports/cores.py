@@ -17,7 +17,7 @@ def apu(  # noqa: PLR0917 - the command line is its signature
     by: Annotated[
         str,
         typer.Option(
-            help="datacenter, platform, cluster, kernel, machine; application: the part of the capacity it uses."
+            help="Key of the rows: datacenter, platform, cluster, kernel or machine; or application, for the part of the capacity that each uses."
         ),
     ] = "datacenter",
     coefficient: Annotated[
@@ -34,12 +34,13 @@ def apu(  # noqa: PLR0917 - the command line is its signature
     rows: Shown = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Print how much of the capacity of its cores the fleet uses (APU), beside CPU utilisation.
+    """Print which part of its cores' capacity the fleet uses (APU), beside CPU utilisation.
 
     The second thread of a core adds less than the first, so utilisation understates the use. The overlap coefficient,
     calibrated for each platform or given here, measures the difference. If machines count the cycles of threads and of cores,
-    a second table has the same result from these counters. `fleetprof report apu --by application --coefficient 1.4`
-    The exit code is 3 if there is no result.
+    a second table has the same result from these counters. The exit code is 3 if there is no result.
+
+    Example: `fleetprof report apu --by application --coefficient 1.4`
     """
     from services.api.analysis.apu import apu_document  # noqa: PLC0415 - a command imports what it runs
     from services.views.reports.apu import apu as view  # noqa: PLC0415
@@ -54,33 +55,37 @@ def apu(  # noqa: PLR0917 - the command line is its signature
 def affinity(  # noqa: PLR0917 - the command line is its signature
     select: OfMachines = "{}",
     applications: Annotated[
-        int, typer.Option(min=1, max=200, help="Number of applications, those with most work.")
+        int,
+        typer.Option(min=1, max=200, help="Number of applications in the plan, those with the most work."),
     ] = 50,
     pin: Annotated[list[str] | None, typer.Option(help="Application that must not move; repeatable.")] = None,
     largest_share: Annotated[
-        float, typer.Option(min=0, max=1, help="Largest part of an application on one platform.")
+        float, typer.Option(min=0, max=1, help="Largest fraction of an application on one platform.")
     ] = 1.0,
     floor: Annotated[
         float,
         typer.Option(
-            min=0, max=1, help="Smallest part of an application that stays on its platform, for replicas."
+            min=0, max=1, help="Smallest fraction of an application that stays on its platform, for replicas."
         ),
     ] = 0.0,
     room: Annotated[
-        float, typer.Option(min=0, max=10, help="Part by which the cycles of a platform may grow.")
+        float, typer.Option(min=0, max=10, help="Fraction by which the cycles of a platform may grow.")
     ] = 0.0,
     cautious: Annotated[
-        bool, typer.Option(help="Move only what pays off at the worse ends of the intervals.")
+        bool,
+        typer.Option(help="Move an application only if this pays off at the worse ends of the intervals."),
     ] = True,
     since: Since = "now-7d",
     until: Until = "now",
     campaign: Campaign = "fleet",
     as_json: AsJson = False,
 ) -> None:
-    """Print which applications should run on which platforms by their measured CPI, and what that would save.
+    """Print which applications should run on which platforms by their measured CPI, and the saving.
 
-    Nothing is moved: the result is a plan under these constraints, corrected for the optimism of a plan made from measurements.
-    `fleetprof report affinity --pin db --floor 0.2` The exit code is 3 if there is no result.
+    The result is a plan under these constraints; the command moves nothing. The saving is corrected for the optimism of a plan
+    that is made from measurements. The exit code is 3 if there is no result.
+
+    Example: `fleetprof report affinity --pin db --floor 0.2`
     """
     from services.api.analysis.affinity import affinity_document  # noqa: PLC0415
     from services.views.reports.affinity import affinity as view  # noqa: PLC0415

@@ -16,12 +16,12 @@ def cpi(  # noqa: PLR0917 - the command line is its signature
     select: OfMachines = "{}",
     ratio: Annotated[
         str,
-        typer.Option(help="cpi, ipc and similar, or two counters, e.g. llc-misses/instructions."),
+        typer.Option(help="Ratio: cpi, ipc and similar, or two counters, e.g. llc-misses/instructions."),
     ] = "cpi",
     by: Annotated[
         str,
         typer.Option(
-            help="application, platform, datacenter, cluster, kernel, machine, comma-separated; empty: one row."
+            help="Keys of the rows, comma-separated: application, platform, datacenter, cluster, kernel, machine. Empty: one row."
         ),
     ] = "application",
     step: Annotated[str, typer.Option(help="Length of a step, e.g. 1h, 1d. Default: no steps.")] = "",
@@ -31,10 +31,12 @@ def cpi(  # noqa: PLR0917 - the command line is its signature
     rows: Shown = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Print cycles per instruction, or another ratio of counters, with its interval; the most work first.
+    """Print cycles per instruction, or another ratio of counters, with its interval.
 
-    Ratios of sums, not means of ratios. Machines without these counters are omitted; a line below the table lists them with
-    reasons. `fleetprof report cpi --by application,platform --from now-7d` The exit code is 3 if there is no result.
+    Rows with the most work come first. Each value is a ratio of sums, not a mean of ratios. Machines without these counters
+    are omitted; a line below the table lists them with the reasons. The exit code is 3 if there is no result.
+
+    Example: `fleetprof report cpi --by application,platform --from now-7d`
     """
     from services.api.analysis.envelope import step_of  # noqa: PLC0415
     from services.api.analysis.ratios import ratios_document  # noqa: PLC0415 - a command imports what it runs
@@ -53,7 +55,9 @@ def cpi(  # noqa: PLR0917 - the command line is its signature
 
 def cross_check(  # noqa: PLR0917 - the command line is its signature
     select: OfMachines = "{}",
-    by: Annotated[str, typer.Option(help="datacenter, platform, cluster, kernel or machine.")] = "datacenter",
+    by: Annotated[
+        str, typer.Option(help="Key of the rows: datacenter, platform, cluster, kernel or machine.")
+    ] = "datacenter",
     since: Since = "now-1d",
     until: Until = "now",
     campaign: Campaign = "fleet",
@@ -61,8 +65,9 @@ def cross_check(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Compare the CPU time from samples with the busy time that the kernels of the same machines counted.
 
-    They differ if samples are lost, or if cycles run that accounting does not see.
-    `fleetprof report cross-check --by platform` The exit code is 3 if there is no result.
+    The two differ if samples are lost, or if the kernels' accounting misses cycles. The exit code is 3 if there is no result.
+
+    Example: `fleetprof report cross-check --by platform`
     """
     from services.api.analysis.cross_check import cross_check_document  # noqa: PLC0415
     from services.views.reports.cross_check import cross_check as view  # noqa: PLC0415
@@ -85,8 +90,10 @@ def platforms(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Compare an application, or all machines, on two platforms, counter by counter.
 
-    Counters that differ tenfold or more with certainty are marked: the events may not count the same thing.
-    `fleetprof report platforms Skylake Rome '{application="search"}'` The exit code is 3 if there is no result.
+    Counters that certainly differ tenfold or more are marked: the two platforms may not count the same thing.
+    The exit code is 3 if there is no result.
+
+    Example: `fleetprof report platforms Skylake Rome '{application="search"}'`
     """
     from services.api.analysis.side_by_side import side_document  # noqa: PLC0415
     from services.views.reports.side_by_side import side_by_side  # noqa: PLC0415

@@ -21,7 +21,7 @@ def events(  # noqa: PLR0917 - the command line is its signature
         typer.Option(
             min=0.5,
             max=1,
-            help="Smallest share of a machine's CPU time that the application must have in a visit.",
+            help="Minimum share of a machine's CPU time that the application must have in a visit.",
         ),
     ] = 0.8,
     since: Since = "now-7d",
@@ -32,9 +32,10 @@ def events(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Print the events on which an application's instructions per cycle depend, and the machine settings that change them.
 
-    Needs machines that run little else, and a campaign that counts events: fleetprof campaigns set … --counter l2-misses.
-    The model's error is printed beside that of always predicting the mean.
-    `fleetprof report events checkout --campaign counting` The exit code is 3 if there is no result.
+    Needs machines that run little else, and a campaign that counts events: `fleetprof campaigns set … --counter l2-misses`.
+    The model's error is printed beside that of always predicting the mean. The exit code is 3 if there is no result.
+
+    Example: `fleetprof report events checkout --campaign counting`
     """
     from services.api.analysis.events import events_document  # noqa: PLC0415
     from services.views.reports.events import events as view  # noqa: PLC0415

@@ -41,9 +41,11 @@ def frequency(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Print the slowdown of each application at lower frequencies, and the lowest frequency that keeps a given performance.
 
-    Time spent waiting for memory does not grow. Needs misses of the last cache beside CPU time, and the latency of a miss; if
-    machines run at several frequencies, frequency-fit needs neither. --memory-target-mhz does the same for another memory.
-    `fleetprof report frequency --mhz 2000,1600 --latency-ns 90` The exit code is 3 if there is no result.
+    In this model, time spent waiting for memory does not grow. The command needs misses of the last-level cache beside CPU
+    time, and the latency of a miss. If machines run at several frequencies, frequency-fit needs neither.
+    --memory-target-mhz predicts the effect of another memory frequency. The exit code is 3 if there is no result.
+
+    Example: `fleetprof report frequency --mhz 2000,1600 --latency-ns 90`
     """
     from services.api.analysis.frequency import frequency_document  # noqa: PLC0415
     from services.views.reports.frequency import frequency as view  # noqa: PLC0415
@@ -75,9 +77,10 @@ def frequency_fit(  # noqa: PLR0917 - the command line is its signature
     """Print the slowdown of each application at lower frequencies, fitted to machines that run at several: A/f + B.
 
     Needs counters of control groups (`fleetprof campaigns set … --cgroups 16`), and machines of one platform at frequencies
-    a tenth apart, at least two machines at each; it needs no misses and no latency. The table also has the error of predicting each
-    frequency from the others. `fleetprof report frequency-fit '{platform=~"AMD.*"}' --performance 0.95`
-    The exit code is 3 if there is no result.
+    a tenth apart, at least two machines at each. It needs no cache misses and no latency. The table also has the error of
+    predicting each frequency from the others. The exit code is 3 if there is no result.
+
+    Example: `fleetprof report frequency-fit '{platform=~"AMD.*"}' --performance 0.95`
     """
     from services.api.analysis.frequency_fit import frequency_fit_document  # noqa: PLC0415
     from services.views.reports.frequency_fit import frequency_fit as view  # noqa: PLC0415
@@ -105,16 +108,20 @@ def frequency_times(
     ] = None,
     run: Annotated[
         list[str] | None,
-        typer.Option(metavar="MHZ:SECONDS", help="One run, 2400:10.1 or 2400:10.1:3200; repeatable."),
+        typer.Option(
+            metavar="MHZ:SECONDS",
+            help="One run, e.g. 2400:10.1, or 2400:10.1:3200 with the memory's MHz; repeatable.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the slowdown of a run or a request at other frequencies, from times measured at two or more: A/f + B.
 
     Needs no database. Measure the same work at each frequency; for a server use CPU seconds per request. Repeat runs, or add a
-    frequency: two times alone fit anything. A heading in FILE is skipped. If the memory's frequency varies too, its effect is
-    fitted: A/f + B + C/f_mem. `fleetprof report frequency-times --run 1200:18.3 --run 1800:12.9 --run 2400:10.1`
-    The exit code is 3 if there is no result.
+    frequency: any two times fit the model exactly. A heading in FILE is skipped. If the memory's frequency varies too, its
+    effect is fitted: A/f + B + C/f_mem. The exit code is 3 if there is no result.
+
+    Example: `fleetprof report frequency-times --run 1200:18.3 --run 1800:12.9 --run 2400:10.1`
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 

@@ -31,7 +31,8 @@ class FrequencyOptions:
         ),
     ] = None
     performance: Annotated[
-        float, typer.Option(min=0.01, max=1, help="Part of the performance at the base frequency to keep.")
+        float,
+        typer.Option(min=0.01, max=1, help="Fraction of the performance at the base frequency to keep."),
     ] = 0.9
     memory_mhz: Annotated[
         float | None,
@@ -48,7 +49,7 @@ class FrequencyOptions:
         typer.Option(
             min=0,
             max=1,
-            help="Part of the waiting time that depends on the memory's clock; 1 is the largest effect of latency.",
+            help="Fraction of the waiting time that depends on the memory's clock; 1 gives the largest effect of latency.",
         ),
     ] = 1.0
 

@@ -37,10 +37,10 @@ def request_rates(
     wanted = urllib.parse.urlencode(
         {"query": query, "start": start_s, "end": max(start_s, end_s - every), "step": every}
     )
-    answer = _asked(f"{server.rstrip('/')}/api/v1/query_range?{wanted}")
+    answer = _fetched(f"{server.rstrip('/')}/api/v1/query_range?{wanted}")
     try:
         if answer["status"] != "success":
-            raise NoRates(f"Prometheus at {server} reports: {str(answer.get('error'))[:300]}")
+            raise NoRates(f"Prometheus at {server} returned an error: {str(answer.get('error'))[:300]}")
         series = answer["data"]["result"]
         if answer["data"]["resultType"] != "matrix" or len(series) > 1:
             raise NoRates(
@@ -48,13 +48,13 @@ def request_rates(
             )
         points = [(float(time), float(value)) for one in series for time, value in one["values"]]
     except (KeyError, TypeError, ValueError) as error:
-        raise NoRates(f"Unexpected response from {server}, not as of Prometheus: {error!r}.") from error
+        raise NoRates(f"The response of {server} does not have Prometheus' format: {error!r}.") from error
     if not points:
         raise NoRates("The query has no value in this time range.")
     return points
 
 
-def _asked(url: str) -> Any:
+def _fetched(url: str) -> Any:
     opener = urllib.request.build_opener(_NotElsewhere())
     server = urllib.parse.urlsplit(url).netloc
     try:

@@ -39,7 +39,7 @@ class RateSource:
 def rate_source(file: Path | None, query: str, options: tuple[str, str]) -> RateSource:
     """The source given by one of two options. Raises typer.BadParameter unless exactly one is given."""
     if (file is None) is (not query):
-        raise typer.BadParameter("Give either a file or a query.", param_hint=", ".join(options))
+        raise typer.BadParameter(f"Give either {options[0]} or {options[1]}.", param_hint=", ".join(options))
     server = read_settings().prometheus_url
     if query and server is None:
         raise typer.BadParameter("Set FLEETPROF_PROMETHEUS_URL to query Prometheus.", param_hint=options[1])

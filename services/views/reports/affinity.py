@@ -16,25 +16,23 @@ def _body(answer: AnswerJson) -> RenderableType:
     present = answer["present_cycles"]
     saving = answer["saving_cycles"]
     lines = [
-        Text(
-            f"today {amount(present)} cycles, planned {amount(answer['planned_cycles'])}, of what was counted"
-        ),
+        Text(f"counted cycles: {amount(present)} today, {amount(answer['planned_cycles'])} planned"),
         Text(
             f"saves {figure(saving, lambda cycles: share(cycles / present))} of them; "
-            f"{share(answer['certain_cycles'] / present)} even if every CPI lies at the worse end of its interval; "
-            f"the plan by itself would promise {share(answer['optimism_cycles'] / present)} more"
+            f"{share(answer['certain_cycles'] / present)} even if every CPI is at the worse end of its interval; "
+            f"without the correction for optimism the estimate is {share(answer['optimism_cycles'] / present)} higher"
         ),
     ]
     if answer["unknown"]:
         lines.append(
             Text(
-                f"{answer['unknown']:,} pairs of an application and a platform were never measured: nothing is moved there",
+                f"{answer['unknown']:,} pairs of an application and a platform have no measurements: the plan moves nothing there",
                 "dim",
             )
         )
     if not answer["rows"]:
-        return Group(*lines, Text("No move pays off."))
-    names = ("saves cycles", "of its counted work", "application", "from", "to")
+        return Group(*lines, Text("No move saves cycles."))
+    names = ("saves cycles", "of counted work", "application", "from", "to")
     table = columns(*names, wide=names[2:])
     for move in answer["rows"]:
         table.add_row(
@@ -43,7 +41,7 @@ def _body(answer: AnswerJson) -> RenderableType:
             *(Text(move[name]) for name in ("application", "source", "destination")),
         )
     left = answer["rows_total"] - len(answer["rows"])
-    notes = [Text("moves that save nothing make room for others", "dim")]
+    notes = [Text("moves that save nothing free capacity for other moves", "dim")]
     if left > 0:
         notes.append(Text(f"{left:,} smaller moves are not shown", "dim"))
     return Group(*lines, table, *notes)

@@ -78,7 +78,7 @@ def _hardware(answer: AnswerJson) -> list[RenderableType]:
     if rows:
         names = (
             "APU, 95 %",
-            "by systems there",
+            "by systems, same visits",
             "any thread busy",
             "both busy",
             "by systems",
@@ -101,7 +101,7 @@ def _hardware(answer: AnswerJson) -> list[RenderableType]:
             )
         lines.append(table)
     return lines + [
-        Text(f"not by counters: {left['visits']:,} visits, {left['why']}", "dim")
+        Text(f"without counters of cycles: {left['visits']:,} visits, {left['why']}", "dim")
         for left in answer["hardware_left_out"]
     ]
 

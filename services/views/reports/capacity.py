@@ -51,10 +51,10 @@ def _forecast(found: AnswerJson, name: str, full: float) -> list[Text]:
         Text.assemble(
             f"by {name}: ",
             (f"{figure(found['limit'])} requests/s", "bold"),
-            f" at {share(full)} load; {share(found['intercept'])} without requests, r² {found['r2']:.2f} of "
-            f"{found['observations']} steps, seen up to {share(found['reach'])} of it",
+            f" at {share(full)} load; load without requests {share(found['intercept'])}, r² {found['r2']:.2f} over "
+            f"{found['observations']} steps, observed up to {share(found['reach'])} of this rate",
         )
     ]
     if found["curved"]:
-        lines.append(Text("  the points bend, so a line is the wrong shape: do not trust it", "yellow"))
+        lines.append(Text("  the points are not on a line: do not trust this forecast", "yellow"))
     return lines

@@ -7,7 +7,7 @@ from services.views.reports.report_envelope import AnswerJson, columns, render_r
 from services.views.series import sparkline
 from services.views.terminal import share
 
-_WORDS = {"constant": "no change to be seen", "too_little": "too few steps"}
+_WORDS = {"constant": "no change detected", "too_little": "too few steps"}
 
 
 def composition(answer: AnswerJson) -> RenderableType:

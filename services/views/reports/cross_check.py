@@ -27,5 +27,5 @@ def _body(answer: AnswerJson) -> RenderableType:
             Text(row["value"] or "(none)"),
         )
     within = share(answer["tolerance"])
-    note = f"core-seconds of the fleet in the covered time; agree: surely within {within} of each other, unclear: over that edge"
+    note = f"core-seconds of the fleet in the covered time; agree: the interval is within {within} of 1; unclear: the interval crosses that limit"
     return Group(table, Text(note, "dim"))

@@ -15,14 +15,17 @@ def events(answer: AnswerJson, *, rows: int = 10) -> RenderableType:
 def _body(answer: AnswerJson, rows: int) -> RenderableType:
     lines = [
         Text(
-            f"instructions per cycle of {answer['application']} in new runs: these events err by {share(answer['error'])}, "
-            f"all events by {share(answer['all_events_error'])}, always the mean by {share(answer['baseline_error'])}"
+            f"prediction error for instructions per cycle of {answer['application']} in new runs: {share(answer['error'])} with these "
+            f"events, {share(answer['all_events_error'])} with all events, {share(answer['baseline_error'])} with the mean alone"
         ),
-        Text(f"learned and tested by {answer['intervals']:,} visits in {answer['runs']:,} runs", "dim"),
+        Text(f"trained and tested on {answer['intervals']:,} visits in {answer['runs']:,} runs", "dim"),
     ]
     if answer["error"] >= answer["baseline_error"]:
         lines.append(
-            Text("It says no more than the mean does: these events do not tell. Count others.", "bold yellow")
+            Text(
+                "The model is no better than the mean: these events do not predict it. Count other events.",
+                "bold yellow",
+            )
         )
     table = columns("importance", "counted in", "stands out", "event", wide=("event",))
     for row in answer["rows"][:rows]:
@@ -32,7 +35,7 @@ def _body(answer: AnswerJson, rows: int) -> RenderableType:
         )
     notes = _left(len(answer["rows"]) - rows, "events")
     if not any(row["dominates"] for row in answer["rows"]):
-        notes.append(Text("none stands out: importance falls off evenly", "dim"))
+        notes.append(Text("no event stands out: importance decreases evenly", "dim"))
     steps = ", ".join(f"{step['events']:,}: {share(step['error'])}" for step in answer["steps"])
     notes.append(Text(f"error by the number of events: {steps}", "dim"))
     return Group(*lines, table, *notes, *_couplings(answer, rows))
@@ -47,13 +50,13 @@ def _couplings(answer: AnswerJson, rows: int) -> list[RenderableType]:
             f"{pair['coupling']:.3f}",
             share(pair["dependence"]),
             Text(pair["parameter"]),
-            Text(pair["event"] if pair["significant"] else f"{pair['event']}, by chance"),
+            Text(pair["event"] if pair["significant"] else f"{pair['event']}, not significant"),
         )
     tune = answer["tune"]
     verdict = (
-        Text("No setting moves them by more than chance.", "yellow")
+        Text("No setting affects these events significantly.", "yellow")
         if tune is None
-        else Text.assemble("the setting that moves them most: ", (tune, "bold"))
+        else Text.assemble("the setting with the largest effect on these events: ", (tune, "bold"))
     )
     return [verdict, table, *_left(len(answer["pairs"]) - rows, "pairs")]
 

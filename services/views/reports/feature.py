@@ -15,20 +15,21 @@ def feature(answer: AnswerJson) -> RenderableType:
 def _body(answer: AnswerJson) -> RenderableType:
     lines = [
         Text.assemble(
-            "touched: ",
+            "affected: ",
             (figure(answer["share"], share, low_confidence=answer["low_confidence"]), "bold"),
             " of the selection",
         ),
         Text.assemble(
-            f"saved if they become {answer['speedup']:g} times as fast: ",
+            f"saved if the affected functions become {answer['speedup']:g} times as fast: ",
             (figure(answer["saved"], share), "bold"),
         ),
         Text(
-            f"by the sum of {answer['rows_total']:,} functions in each of {answer['visits']:,} visits", "dim"
+            f"based on the sum over {answer['rows_total']:,} functions in each of {answer['visits']:,} visits",
+            "dim",
         ),
     ]
     if not answer["rows"]:
-        return Group(*lines, Text("No function that ran has such a name.", "yellow"))
+        return Group(*lines, Text("No sampled function has a matching name.", "yellow"))
     table = columns("self", "function", wide=("function",))
     for row in answer["rows"]:
         table.add_row(share(row["share"]), Text(row["function"]))

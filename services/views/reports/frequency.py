@@ -29,7 +29,7 @@ def _body(answer: AnswerJson) -> RenderableType:
     table = columns(*names, wide=names[-1:])
     unavailable: list[Text] = []
     for row in answer["rows"]:
-        unavailable += unsaid_of(row, row["application"] or "(none)")
+        unavailable += unavailable_of(row, row["application"] or "(none)")
         if row["off_chip"] is None:
             continue
         slower = [_slower(each) for each in row["slowdowns"]]
@@ -44,7 +44,7 @@ def _body(answer: AnswerJson) -> RenderableType:
     naive = ", ".join(f"{100 * each['naive']:+.1f} %" for each in known)
     base = answer["base_mhz"]
     notes = (
-        [Text(f"against {base:,.0f} MHz; if all time were on the chip: {naive}", "dim")]
+        [Text(f"relative to {base:,.0f} MHz; if all time were on the chip: {naive}", "dim")]
         if base and known
         else []
     )
@@ -52,12 +52,12 @@ def _body(answer: AnswerJson) -> RenderableType:
         Text(f"a miss on {each['platform']} takes {amount(each['value'])} ns", "dim")
         for each in answer["latencies"]
     ]
-    limits = [Text(f"left out by the model: {limit}", "dim") for limit in answer["limits"]]
+    limits = [Text(f"not in the model: {limit}", "dim") for limit in answer["limits"]]
     notes += memory_note(answer["memory"])
     return Group(table, *unavailable, *more(answer), *few_note(answer["rows"]), *notes, *latencies, *limits)
 
 
-def unsaid_of(row: AnswerJson, called: str) -> list[Text]:
+def unavailable_of(row: AnswerJson, called: str) -> list[Text]:
     """The reasons for a missing row, a missing lowest frequency, and a missing one with another memory."""
     why = (("", row["because"]), (" with that memory", row["lowest_at_memory_because"]))
     return [Text(f"{called}{where}: {each['detail']}", "yellow") for where, each in why if each is not None]
@@ -81,8 +81,8 @@ def memory_note(memory: AnswerJson | None) -> list[Text]:
         return []
     return [
         Text(
-            f"→ with memory of {memory['target_mhz']:,.0f} instead of {memory['measured_mhz']:,.0f} MHz, where {share(memory['part'])} of the"
-            f" waiting goes with its clock",
+            f"→ with memory at {memory['target_mhz']:,.0f} instead of {memory['measured_mhz']:,.0f} MHz, if {share(memory['part'])} of the"
+            f" waiting time scales with the memory's clock",
             "dim",
         )
     ]

@@ -3,7 +3,7 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.views.reports.frequency import lowest, memory_note, unsaid_of
+from services.views.reports.frequency import lowest, memory_note, unavailable_of
 from services.views.reports.report_envelope import (
     AnswerJson,
     columns,
@@ -37,12 +37,12 @@ def _body(answer: AnswerJson) -> RenderableType:
     for row in answer["rows"]:
         called = f"{row['application'] or '(none)'} on {row['platform'] or '(an unknown platform)'}"
         if row["off_chip"] is None:
-            unavailable += unsaid_of(row, called)
+            unavailable += unavailable_of(row, called)
             continue
         table.add_row(*_cells(row, memory=answer["memory"] is not None))
-        notes += unsaid_of(row, called)
+        notes += unavailable_of(row, called)
         notes += [Text(f"{called}: {note}", "yellow") for note in _doubts(row)]
-    limits = [Text(f"left out by the model: {limit}", "dim") for limit in answer["limits"]]
+    limits = [Text(f"not in the model: {limit}", "dim") for limit in answer["limits"]]
     return Group(
         table,
         *unavailable,
@@ -81,8 +81,8 @@ def _doubts(row: AnswerJson) -> list[str]:
     found = []
     if row["load_correlation"] is not None and row["load_correlation"] >= _CONFOUNDED:
         found.append(
-            f"frequency goes with the machines' load (correlation {row['load_correlation']:.2f}): the two can hardly be separated"
+            f"frequency and the machines' load are correlated ({row['load_correlation']:.2f}): their effects can hardly be separated"
         )
     if row["clipped"]:
-        found.append("a term came out negative by chance and is 0")
+        found.append("one term was negative by chance and is set to 0")
     return found

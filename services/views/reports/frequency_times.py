@@ -12,7 +12,7 @@ def frequency_times(answer: AnswerJson) -> RenderableType:
     """The fit of /analysis/frequency-times, its predictions, and its measurements."""
     if answer["because"] is not None:
         return unavailable(answer["because"])
-    limits = [Text(f"left out by the model: {limit}", "dim") for limit in answer["limits"]]
+    limits = [Text(f"not in the model: {limit}", "dim") for limit in answer["limits"]]
     return Group(*_terms(answer), Text(), _seen(answer), Text(), _foretold(answer), *_lowest(answer), *limits)
 
 
@@ -24,22 +24,20 @@ def _terms(answer: AnswerJson) -> list[Text]:
         Text("T = A/f + B" + (" + C/f_mem" if answer["memory_cycles"] is not None else "") + ":  ")
         + Text(", ".join(parts), "bold"),
         Text(
-            f"{figure(answer['off_chip'], share)} of the time at {_base(answer)} does not go with the cores' clock"
+            f"{figure(answer['off_chip'], share)} of the time at {_base(answer)} does not scale with the cores' clock"
         ),
     ]
     if answer["clipped"]:
-        lines.append(Text("a term came out negative by chance and is 0", "yellow"))
+        lines.append(Text("one term was negative by chance and is set to 0", "yellow"))
     if answer["held_out_error"] is not None:
         lines.append(
             Text(
-                f"each frequency foretold by the others: off by {100 * answer['held_out_error']:.1f} % on average; if all time were"
-                f" on the chip by {100 * answer['naive_error']:.1f} %"
+                f"each frequency predicted from the others: mean error {100 * answer['held_out_error']:.1f} %; if all time were"
+                f" on the chip: {100 * answer['naive_error']:.1f} %"
             )
         )
     else:
-        lines.append(
-            Text("no frequency to spare: nothing says how well this foretells another one", "yellow")
-        )
+        lines.append(Text("too few frequencies to leave one out: the prediction error is unknown", "yellow"))
     return lines
 
 
@@ -56,7 +54,7 @@ def _seen(answer: AnswerJson) -> RenderableType:
         "runs",
         "seconds",
         "fitted",
-        "by the others",
+        "from the others",
         "naive",
     ]
     table = columns(*names)

@@ -25,26 +25,26 @@ def source(of: AnswerJson) -> list[Text]:
         return []
     lines = [
         Text(
-            f"trained by {of['runs']:,} runs of the experiments {of['experiments']}; the fleet's visits have no part in it",
+            f"trained on {of['runs']:,} runs of the experiments {of['experiments']}, not on the fleet's visits",
             "bold",
         )
     ]
     if of["instead_of_visits"] is not None:
         because = of["instead_of_visits"]
-        lines.append(Text(f"visits cannot say, {because['reason']}: {because['detail']}", "yellow"))
+        lines.append(Text(f"no result from visits ({because['reason']}): {because['detail']}", "yellow"))
     return lines
 
 
 def chip(answer: AnswerJson) -> list[Text]:
     """The chips of an answer, and the source of their memory's peak bandwidth."""
     of = answer["chip"]
-    counter = of["lines"] or "whichever the experiments counted"
+    counter = of["lines"] or "the experiments' own count"
     lines = [Text(f"on {of['platform'] or 'an unknown platform'}; lines are {counter}", "dim")]
     if of["peak_gbs"] is not None:
-        how = ", the most that a visit saw: --peak-gbs or a calibration says it better"
+        how = ", the maximum in one visit; --peak-gbs or a calibration is more accurate"
         lines.append(
             Text(
-                f"a chip's memory moves {amount(1e9 * of['peak_gbs'])}B/s{how if of['peak_is_seen'] else ''}",
+                f"peak memory bandwidth of a chip: {amount(1e9 * of['peak_gbs'])}B/s{how if of['peak_is_seen'] else ''}",
                 "dim",
             )
         )
@@ -70,9 +70,9 @@ def _points(error: float) -> str:
 def _body(answer: AnswerJson, beside: str, rows: int) -> RenderableType:
     single = "visit" if answer["source"]["trained_by"] == "visits" else "run"
     mix = _mix(answer["mix"], answer["target"], beside, single) if answer["mix"] is not None else []
-    told_by = source(answer["source"])
+    trained_by = source(answer["source"])
     return Group(
-        *mix, *told_by, *_fit(answer), *_pieces(answer["rows"]), *_neighbours(answer, rows), *chip(answer)
+        *mix, *trained_by, *_fit(answer), *_pieces(answer["rows"]), *_neighbours(answer, rows), *chip(answer)
     )
 
 
@@ -83,15 +83,15 @@ def _mix(mix: AnswerJson, target: str, beside: str, single: str) -> list[Text]:
         Text.assemble(
             f"{target} beside {beside} takes longer than alone by ",
             (_interval(mix["degradation"]), "bold"),
-            f" in a {single}, 95 %; the mean of all training mixes would say {longer(mix['baseline'])}",
+            f" in a {single}, 95 %; the mean of all training mixes is {longer(mix['baseline'])}",
         ),
         Text(
-            f"at {amount(1e6 * mix['lines'])} lines/s and {amount(1e9 * mix['gigabytes'])}B/s of all together, {mix['piece']}",
+            f"at a total of {amount(1e6 * mix['lines'])} lines/s and {amount(1e9 * mix['gigabytes'])}B/s, {mix['piece']}",
             "dim",
         ),
     ]
     if mix["extrapolated"]:
-        lines.append(Text("No training mix had such pressures: do not trust it.", "yellow"))
+        lines.append(Text("No training mix had such pressures: do not trust this prediction.", "yellow"))
     return lines
 
 
@@ -99,16 +99,16 @@ def _fit(answer: AnswerJson) -> list[Text]:
     mixes = "visits" if answer["source"]["trained_by"] == "visits" else "runs"
     lines = [
         Text(
-            f"{answer['mixes']:,} {mixes} beside known neighbours: the function errs by {_points(answer['error'])} on them, "
-            f"their mean of {longer(answer['baseline'])} by {_points(answer['baseline_error'])}"
+            f"error on {answer['mixes']:,} {mixes} beside known neighbours: {_points(answer['error'])} with the function, "
+            f"{_points(answer['baseline_error'])} with their mean of {longer(answer['baseline'])}"
         )
     ]
     if answer["error"] >= answer["baseline_error"]:
-        lines.append(Text("It says no more than the mean does.", "yellow"))
+        lines.append(Text("The function is no better than the mean.", "yellow"))
     if answer["strangers"]:
         lines.append(
             Text(
-                f"{answer['strangers']:,} visits beside others are not used: their pressure is unknown",
+                f"{answer['strangers']:,} visits beside other applications are not used: the pressure of those applications is unknown",
                 "dim",
             )
         )
@@ -117,7 +117,7 @@ def _fit(answer: AnswerJson) -> list[Text]:
 
 def _pieces(pieces: list[AnswerJson]) -> list[RenderableType]:
     table = columns(
-        "at mean pressure", "a σ of lines", "a σ of memory", "r²", "p", "mixes", "outliers", "piece"
+        "at mean pressure", "per σ of lines", "per σ of memory", "r²", "p", "mixes", "outliers", "piece"
     )
     without: list[RenderableType] = []
     for piece in pieces:

@@ -15,27 +15,27 @@ def load_test(answer: AnswerJson) -> RenderableType:
 
 def _body(answer: AnswerJson) -> RenderableType:
     verdict = (
-        Text("Nothing says that the test is no part of production.", "green")
+        Text("There is no evidence that the test differs from production.", "green")
         if answer["representative"]
         else Text("The test does not represent production.", "red")
     )
     lines = [
         verdict,
         Text(
-            f"distance {figure(answer['matched'])}, of parts of production from the rest of it {figure(answer['floor'])}; "
-            f"{share(answer['p'])} of them are as far off"
+            f"distance from production: {figure(answer['matched'])} for the test, {figure(answer['floor'])} for parts of production; "
+            f"{share(answer['p'])} of these parts are at least as distant as the test"
         ),
         Text(
-            f"by {answer['compared_visits']:,} visits and {amount(answer['compared_samples'])} samples each; with all samples "
-            f"{answer['distance']:.2f} of 2",
+            f"from {answer['compared_visits']:,} visits and {amount(answer['compared_samples'])} samples each; with all samples the "
+            f"test's distance is {answer['distance']:.2f}, at most 2",
             "dim",
         ),
-        Text(f"the test ran {share(answer['covered'])} of what production spends its samples in"),
+        Text(f"{share(answer['covered'])} of production's samples are in rows that the test ran"),
     ]
     if not answer["rows"]:
         return Group(*lines, Text("No row differs by more than chance.", "dim"))
     name = ", ".join(answer["by"])
-    table = columns(f"test less production, {level_of(answer)}", "test", "production", name, wide=(name,))
+    table = columns(f"test − production, {level_of(answer)}", "test", "production", name, wide=(name,))
     for row in answer["rows"]:
         delta = row["delta"]
         table.add_row(

@@ -19,7 +19,7 @@ from services.views.terminal import share
 _SAYS = {
     "old": "the old type costs less for the same work",
     "new": "the new type costs less for the same work",
-    "unclear": "unclear: the interval holds the ratio of prices",
+    "unclear": "unclear: the interval contains the ratio of prices",
 }
 
 
@@ -45,12 +45,15 @@ def _body(answer: AnswerJson) -> RenderableType:
         )
     ]
     if answer["stress_test"]:
-        lines.append(Text("A stress test must decide.", "bold yellow"))
+        lines.append(Text("Run a stress test to decide.", "bold yellow"))
     parts: list[RenderableType] = [_loads(answer), *few_note(answer["rows"])]
     if answer["basis"] == "request_rates":
         parts += [_work(answer), *lines, *_bent(answer)]
     else:
-        parts += [*lines, Text("as far as machines of both types got equal traffic in this selection", "dim")]
+        parts += [
+            *lines,
+            Text("valid only if machines of both types received equal traffic in this selection", "dim"),
+        ]
     return Group(*parts, *coefficients(answer))
 
 
@@ -83,7 +86,7 @@ def _work(answer: AnswerJson) -> RenderableType:
         f"requests/s at {at}",
         "price of one request/s",
         "steps",
-        "seen up to",
+        "observed up to",
         "by",
         "platform",
         wide=("platform",),
@@ -104,7 +107,7 @@ def _work(answer: AnswerJson) -> RenderableType:
 
 def _bent(answer: AnswerJson) -> list[Text]:
     return [
-        Text(f"of {row['platform']} the points bend, so a line is the wrong shape: do not trust it", "yellow")
+        Text(f"{row['platform']}: the points are not on a line, do not trust this forecast", "yellow")
         for row in answer["rows"]
         if row["by_utilisation"]["curved"] or row["by_apu"]["curved"]
     ]

@@ -23,7 +23,7 @@ def _body(answer: AnswerJson) -> RenderableType:
     used = {row["machine"] for row in placed if row["machine"] is not None}
     lines = [
         Text(
-            f"{len(placed):,} programs on {len(used):,} of {answer['machines']:,} machines of {answer['slots']:,} slots",
+            f"{len(placed):,} programs on {len(used):,} of {answer['machines']:,} machines with {answer['slots']:,} slots each",
             "dim",
         )
     ]
@@ -31,7 +31,7 @@ def _body(answer: AnswerJson) -> RenderableType:
         # A target whose degradation no model can predict counts as not met.
         style = "green" if met == len(limited) else "bold yellow"
         lines.append(Text(f"{met:,} of {len(limited):,} limits are met.", style))
-    names = ("machine", "longer than alone", "may be", "limit", "application")
+    names = ("machine", "longer than alone", "allowed", "limit", "application")
     table = columns(*names, wide=names[-1:])
     before: int | None = None
     for row in placed:
@@ -44,11 +44,11 @@ def _body(answer: AnswerJson) -> RenderableType:
             Text(row["application"]),
         )
         before = at
-    notes = [Text("– longer than alone: no function reaches such a mix", "dim")] if _unknown(placed) else []
+    notes = [Text("– longer than alone: no function predicts such a mix", "dim")] if _unknown(placed) else []
     found = (
-        "no exchange of programs betters it; it is not proven to be the best"
+        "no exchange of two programs improves this placement; it is not proven to be the best"
         if answer["ended"]
-        else "the search stopped at its limit: a better one may be near"
+        else "the search stopped at its limit: a better placement may exist"
     )
     notes.append(Text(found, "dim" if answer["ended"] else "yellow"))
     return Group(*lines, table, *notes, *source(answer["source"]), *chip(answer))

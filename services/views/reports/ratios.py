@@ -37,7 +37,7 @@ def _body(answer: AnswerJson) -> RenderableType:
             *names,
         )
     note = Text(
-        f"{answer['unit']}; work: {answer['ratio'].split(' / ')[-1]} counted in the covered time, by estimate",
+        f"{answer['unit']}; work: {answer['ratio'].split(' / ')[-1]} counted in the covered time, estimated",
         "dim",
     )
     return Group(table, *more(answer), *few_note(answer["rows"]), note)

@@ -23,7 +23,7 @@ def render_report(answer: AnswerJson, body: Callable[[], RenderableType]) -> Ren
 
 def unavailable(because: AnswerJson) -> Text:
     """The reason for a missing answer."""
-    return Text(f"Cannot say, {because['reason']}: {because['detail']}", "yellow")
+    return Text(f"No result ({because['reason']}): {because['detail']}", "yellow")
 
 
 def heading(answer: AnswerJson) -> Text:
@@ -47,10 +47,10 @@ def _made_of(answer: AnswerJson) -> Sequence[Text]:
 
 def inputs(of: AnswerJson) -> list[Text]:
     """The visits behind a report, and the counters missing in others with the reasons."""
-    drawn = f"of {of['population']:,.0f} machines" if of["design"] == "random" else "by hand"
+    drawn = f"of {of['population']:,.0f} machines" if of["design"] == "random" else "requested by hand"
     lines = [
         Text(
-            f"made of {of['used']:,} of {of['visits']:,} ingested visits {drawn}, {of['covered_seconds'] / 3600:,.1f} h covered",
+            f"based on {of['used']:,} of {of['visits']:,} ingested visits {drawn}, {of['covered_seconds'] / 3600:,.1f} h covered",
             "dim",
         )
     ]
@@ -103,7 +103,7 @@ def figure(
 def few_note(rows: Sequence[AnswerJson]) -> list[Text]:
     """The meaning of a question mark, if there is one."""
     return (
-        [Text("? few visits contribute: the interval is wide", "dim")]
+        [Text("? low confidence: few visits contribute, the interval is wide", "dim")]
         if any(r["low_confidence"] for r in rows)
         else []
     )

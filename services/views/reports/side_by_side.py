@@ -34,7 +34,12 @@ def _body(answer: AnswerJson) -> RenderableType:
             row["unit"],
             style="" if row["significant"] else "dim",
         )
-    notes = [Text("grey: not known to differ", "dim"), *few_note(answer["rows"])]
+    notes = [Text("grey: no significant difference", "dim"), *few_note(answer["rows"])]
     if any(row["suspect"] for row in answer["rows"]):
-        notes.append(Text("! surely tenfold apart: the events may not count the same thing", "dim"))
+        notes.append(
+            Text(
+                "! the whole interval is beyond a factor of ten: the events may not count the same thing",
+                "dim",
+            )
+        )
     return Group(table, *notes)

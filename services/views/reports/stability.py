@@ -7,11 +7,11 @@ from services.views.reports.report_envelope import AnswerJson, columns, figure, 
 from services.views.terminal import share
 
 _MEANS = {
-    "steady": ("small rows may be trusted too", "green"),
-    "fair": ("the hottest rows may be trusted", "green"),
-    "rough": ("nothing but its very top may be trusted", "yellow"),
-    "shifting": ("days differ in kind: look at them apart", "red"),
-    "few": ("too few visits have it to say anything", "yellow"),
+    "steady": ("small rows are reliable too", "green"),
+    "fair": ("the hottest rows are reliable", "green"),
+    "rough": ("only the very top of the profile is reliable", "yellow"),
+    "shifting": ("the days differ in kind: look at each day separately", "red"),
+    "few": ("too few visits contain the selection for a rating", "yellow"),
 }
 
 
@@ -26,15 +26,19 @@ def _body(answer: AnswerJson) -> RenderableType:
     if answer["misplaced"] is not None:
         lines.append(
             Text(
-                f"{figure(answer['misplaced'], share)} of {answer['samples']:,.0f} samples are at wrong rows"
+                f"{figure(answer['misplaced'], share)} of {answer['samples']:,.0f} samples are in wrong rows"
             )
         )
     if answer["more_visits"]:
-        lines.append(Text(f"{answer['more_visits']:,.0f} more visits that have it would make it steady"))
+        lines.append(
+            Text(
+                f"{answer['more_visits']:,.0f} more visits that contain the selection are needed for the badge steady"
+            )
+        )
     table = columns("visits", "samples", "entropy, 95 %", "day", wide=("day",))
     for row in answer["rows"]:
         day = Text(row["day"][:10])
         if row["shifted"]:
-            day.append("  not of the same thing as the others", "red")
+            day.append("  differs in kind from the other days", "red")
         table.add_row(f"{row['visits']:,}", f"{row['samples']:,.0f}", figure(row["entropy"]), day)
     return Group(*lines, table) if answer["rows"] else Group(*lines)

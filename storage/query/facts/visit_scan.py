@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -28,6 +27,7 @@ from storage.query.estimation.sampling_design import Ids
 from storage.query.facts.chunk_cache import EPOCH, Written, facts_of
 from storage.query.facts.decode_chunks import decode_chunks
 from storage.query.selections import label_names
+from storage.query.selections.near_names import near_name
 from storage.query.selections.selection import DEFAULT_CAMPAIGN, DEFAULT_EVENT, Selection
 from storage.schema import campaign, chunk, profile, sample_type, visit
 from storage.snapshots.copy_binary import Rows, TooMuch, among_given, read_fixed, read_rows
@@ -136,8 +136,8 @@ def chosen_type(rows: Iterable[Any], selection: Selection) -> SampleType:
     known = ", ".join(sorted(f"{row.event} ({row.unit})" for row in rows)) or f"{DEFAULT_EVENT} ({TIME_UNIT})"
     asked = f"{selection.event} ({selection.unit})" if selection.unit else selection.event
     events = {row.event for row in rows} | {DEFAULT_EVENT}
-    near = get_close_matches(selection.event, events - {selection.event}, n=1, cutoff=0.7)
-    hint = f"Did you mean {near[0]}? " if near else ""
+    near = near_name(selection.event, events - {selection.event})
+    hint = f"Did you mean {near}? " if near else ""
     raise BadSelection(
         f"Unknown event {asked!r}.",
         hint=f"{hint}Events: {known}.",

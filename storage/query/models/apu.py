@@ -22,8 +22,9 @@ from storage.query.estimation.estimates import Interval
 from storage.query.models.load_rows import LoadRow, load_rows
 from storage.query.models.machine_loads import CoreTimes, machine_loads, no_load, not_counted, read_core_times
 from storage.query.models.no_answer import Inputs, Unavailable
-from storage.query.observed.machines import APPLICATION, LABELS, MachineVisits
+from storage.query.observed.machines import LABELS, MachineVisits
 from storage.query.observed.time_used import TimeUsed
+from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 
@@ -61,7 +62,7 @@ class ApuAnswer:
     """Visits that also have an APU by counters."""
     not_counted: Mapping[str, int]
     """Visits with an APU from the operating system's times alone, by cause."""
-    counted_unsaid: Unavailable | None
+    counted_unavailable: Unavailable | None
     """The reason why there is none by counters."""
     inputs: Inputs
     unavailable: Unavailable | None

@@ -27,7 +27,7 @@ from storage.query.models.machine_loads import (
     read_core_times,
 )
 from storage.query.models.no_answer import Inputs, Unavailable
-from storage.query.observed.machines import APPLICATION
+from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 from storage.query.shapes.steps import Steps, steps
 from storage.query.store_reading import StoreReading

@@ -14,8 +14,9 @@ from storage.errors import BadSelection
 from storage.query.facts.visit_scan import TIME_UNIT, sample_type_of
 from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.observed.machine_cpus import read_machine_cpus
-from storage.query.observed.machines import APPLICATION, LABELS, read_machine_visits
+from storage.query.observed.machines import LABELS, read_machine_visits
 from storage.query.observed.time_used import read_time_used
+from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 

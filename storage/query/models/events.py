@@ -34,7 +34,7 @@ class EventsAnswer:
     dominating: tuple[str, ...]
     """One to three events that stand out; (): importance declines evenly."""
     coupling: "Coupling | None"
-    coupling_unsaid: Unavailable | None
+    coupling_unavailable: Unavailable | None
     inputs: Inputs
     left_out: Mapping[str, int]
     unavailable: Unavailable | None
@@ -54,13 +54,13 @@ class EventsQuestion:
         _check(self)
         found = read_event_inputs(reading, self.selection, self.application, self.least_share)
         mined, dominating, unavailable = _mined(self, found)
-        coupling, coupling_unsaid = _coupled(found, mined) if mined else (None, None)
+        coupling, coupling_unavailable = _coupled(found, mined) if mined else (None, None)
         return EventsAnswer(
             application=self.application,
             mined=mined,
             dominating=dominating,
             coupling=coupling,
-            coupling_unsaid=coupling_unsaid,
+            coupling_unavailable=coupling_unavailable,
             inputs=found.inputs,
             left_out=found.left_out,
             unavailable=unavailable,

@@ -19,7 +19,7 @@ from storage.query.models.frequency_inputs import FrequencyInputs, read_frequenc
 from storage.query.models.frequency_options import USUAL, Wanted
 from storage.query.models.frequency_sums import ApplicationSums, read_application_sums
 from storage.query.models.no_answer import Inputs, Unavailable
-from storage.query.observed.machines import APPLICATION
+from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 from storage.snapshots import query_budget
@@ -47,7 +47,7 @@ class FrequencyRow:
     """The same with the requested frequency of the memory."""
     low_confidence: bool
     unavailable: Unavailable | None
-    unsaid_at_memory: Unavailable | None = None
+    unavailable_at_memory: Unavailable | None = None
     """The reason why there is no lowest frequency with that memory, if one was requested and there is a model."""
 
 
@@ -169,7 +169,7 @@ def _row(
     at_memory: tuple[Measured, ...] = ()
     if wanted.memory is not None:
         at_memory = tuple(model.slowdown(mhz * 1e6, wanted.memory.waiting) for mhz in grid)
-    other, other_unsaid = wanted.lowest_at_memory(model)
+    other, other_unavailable = wanted.lowest_at_memory(model)
     return FrequencyRow(
         name,
         seconds,
@@ -181,5 +181,5 @@ def _row(
         other,
         model.low_confidence,
         unavailable,
-        other_unsaid,
+        other_unavailable,
     )

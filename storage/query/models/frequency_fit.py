@@ -58,7 +58,7 @@ class FitRow:
     lowest_at_memory_mhz: Measured | None
     """The same with the requested frequency of the memory."""
     unavailable: Unavailable | None
-    unsaid_at_memory: Unavailable | None = None
+    unavailable_at_memory: Unavailable | None = None
     """The reason why there is no lowest frequency with that memory, if one was requested and there is a fit."""
 
 
@@ -185,5 +185,5 @@ def _row(found: FitInputs, pairs: Int64, key: tuple[str, str], seconds: float, w
         for mhz in wanted.grid(base)
     )
     lowest, unavailable = wanted.lowest(model)
-    other, other_unsaid = wanted.lowest_at_memory(model)
-    return FitRow(*key, seconds, *counts, fit, slowdowns, lowest, other, unavailable, other_unsaid)
+    other, other_unavailable = wanted.lowest_at_memory(model)
+    return FitRow(*key, seconds, *counts, fit, slowdowns, lowest, other, unavailable, other_unavailable)

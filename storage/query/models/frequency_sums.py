@@ -11,8 +11,8 @@ from analysis.weights import Weights
 from storage.arrays import Bool, Float, Int64, distinct, weight_at
 from storage.query.facts.visit_scan import sample_type_of
 from storage.query.models.frequency_inputs import MISSES, FrequencyInputs
-from storage.query.observed.machines import APPLICATION
 from storage.query.observed.time_used import TimeUsed, UnitsUsed, read_time_used, read_units_used
+from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 from storage.snapshots import query_budget

@@ -17,7 +17,7 @@ from storage.errors import BadSelection
 from storage.query.models.interference_ground import Ground, Known, Source
 from storage.query.models.interference_training import Wanted, train
 from storage.query.models.no_answer import Inputs, Unavailable
-from storage.query.observed.machines import APPLICATION
+from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 

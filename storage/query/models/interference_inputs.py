@@ -20,8 +20,9 @@ from storage.query.models.no_answer import Inputs
 from storage.query.observed.counter_totals import read_totals
 from storage.query.observed.counters import Pairs, read_failures, read_pairs
 from storage.query.observed.machine_cpus import MachineCpus, read_machine_cpus
-from storage.query.observed.machines import APPLICATION, MachineVisits, read_machine_visits
+from storage.query.observed.machines import MachineVisits, read_machine_visits
 from storage.query.observed.time_used import TimeUsed, read_time_used
+from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 

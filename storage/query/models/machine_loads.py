@@ -21,9 +21,10 @@ from storage.errors import BadSelection
 from storage.query.models.coefficients import Coefficients
 from storage.query.models.no_answer import Unavailable
 from storage.query.observed.cpus import LogicalCpus, read_cpus
-from storage.query.observed.machines import APPLICATION, MachineVisits, read_machine_visits
+from storage.query.observed.machines import MachineVisits, read_machine_visits
 from storage.query.observed.thread_cycles import ThreadCycles, read_thread_cycles
 from storage.query.observed.time_used import TimeUsed, read_time_used
+from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 from storage.snapshots import query_budget

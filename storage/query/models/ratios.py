@@ -17,7 +17,8 @@ from storage.errors import BadSelection
 from storage.query.estimation.covered_time import HOUR_S
 from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.observed.counters import Counters, Pairs, read_failures
-from storage.query.observed.machines import APPLICATION, LABELS, MachineVisits, read_machine_visits
+from storage.query.observed.machines import LABELS, MachineVisits, read_machine_visits
+from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 

@@ -18,14 +18,13 @@ from storage.arrays import Bool, Float, Int64
 from storage.errors import BadSelection
 from storage.query.estimation.sampling_design import Coverage, Ids, read_design, read_watched
 from storage.query.facts.visit_scan import campaign_of, sample_type_of
-from storage.query.selections.matchers import Matcher
+from storage.query.selections.matchers import APPLICATION, Matcher
 from storage.query.selections.selection import DEFAULT_EVENT, Selection
 from storage.schema import BY_HAND, machine, stratum, visit
 from storage.snapshots.copy_binary import among, read_fixed
 
 LABELS = ("machine", "datacenter", "platform", "cluster", "kernel")
 """Labels of machines."""
-APPLICATION = "application"
 _MAX_BYTES = 256 << 20
 
 

@@ -5,7 +5,6 @@ unit, and the user's). The value of an absent label is the empty text.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
 
 import numpy as np
@@ -15,15 +14,13 @@ from sqlalchemy.sql.elements import ColumnElement
 from storage.arrays import Int64
 from storage.errors import BadSelection
 from storage.query.selections.matchers import FRAME_NAMES, Matcher, format_name
+from storage.query.selections.near_names import near_name
 from storage.schema import DIMENSIONS, dim_value, label_set, machine, profile
 from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import among
 from storage.snapshots.snapshot_cache import cached_per_snapshot
 
 MACHINE = "machine"
-FRAME_KEYS = ("function", "file", "binary")
-"""Keys of tables besides labels. They are not labels, because a stack has many of each."""
-_LONGEST_TYPED = 64
 _TOGETHER = 1000
 """Values tested between two checks of the query's budget."""
 _MOST_SHOWN = 50
@@ -85,12 +82,9 @@ def unknown_label(name: str, others: Sequence[str], *, parameter: str, at: int |
 
 def _near(name: str, ours: Sequence[str], users: Sequence[str]) -> str:
     """A hint with the most similar label, or with all labels."""
-    known = [*ours, *users]
-    cased = {label.casefold(): label for label in known}
-    # The comparison is slow for long texts, and long texts are not misspelt names.
-    near = get_close_matches(name.casefold(), cased, n=1, cutoff=0.7) if len(name) <= _LONGEST_TYPED else []
-    if near:
-        return f"Did you mean {format_name(cased[near[0]])}?"
+    near = near_name(name, (*ours, *users))
+    if near is not None:
+        return f"Did you mean {format_name(near)}?"
     shown = [*(label for label in ours if "." not in label), *map(format_name, users[:_MOST_SHOWN])]
     return f"Labels: {', '.join(shown)}{' …' if len(users) > _MOST_SHOWN else ''}."
 

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from storage.query.selections import patterns
 
+APPLICATION = "application"
+"""The label of the program that a process belongs to."""
 FRAME_KEYS = ("function", "file", "binary")
 """Members of a frame. They are not labels of profiles, because a stack has many of each."""
 SELF = "self."

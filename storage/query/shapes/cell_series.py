@@ -27,11 +27,12 @@ from storage.query.estimation.visit_times import VisitTimes, read_hourly_times
 from storage.query.estimation.visit_totals import PerVisit
 from storage.query.facts.visit_scan import SampleType, campaign_of, sample_type_of
 from storage.query.function_samples import ApplicationSamples, FunctionSamples
+from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.steps import DAY_S, Steps
 from storage.query.shapes.table_frames import FunctionRows, brought_at
-from storage.query.shapes.table_rows import APPLICATION, ApplicationRows
+from storage.query.shapes.table_rows import ApplicationRows
 from storage.query.shapes.totals import Totals, totals_of_cells
 from storage.query.store_reading import StoreReading
 from storage.rollup import read_cells as stored

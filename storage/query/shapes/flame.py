@@ -14,7 +14,7 @@ from storage.ingest.symbolized import Status
 from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples
-from storage.query.selections.label_names import FRAME_KEYS
+from storage.query.selections.matchers import FRAME_KEYS
 from storage.query.selections.selection import Selection
 from storage.query.shapes.design_effect import effective_sizes
 from storage.query.shapes.frame_tree import Borne, FrameTree, below_labels, from_callees, from_callers

@@ -12,14 +12,15 @@ import numpy as np
 
 from storage.arrays import Int64
 from storage.errors import BadSelection
+from storage.query.selections.matchers import FRAME_KEYS
 from storage.query.stacks.function_names import FunctionRow, Functions
 
 LINE = "line"
-FRAME_KEYS = ("function", "file", "binary", LINE)
+KEYS = (*FRAME_KEYS, LINE)
 MOST_KEYS = 6
 
 FrameKeys = tuple[str, ...]
-"""Some of `FRAME_KEYS` in their order, without keys that another one implies."""
+"""Some of `KEYS` in their order, without keys that another one implies."""
 
 
 class Keys(NamedTuple):
@@ -47,14 +48,12 @@ def split_keys(by: Sequence[str]) -> Keys:
             hint="For example by=function, by=application,version or by=function,line.",
             parameter="by",
         )
-    frames = {key for key in by if key in FRAME_KEYS}
+    frames = {key for key in by if key in KEYS}
     if "function" in frames:
         frames -= {"file", "binary"}
     elif LINE in frames:
         frames.add("file")
-    return Keys(
-        tuple(key for key in by if key not in FRAME_KEYS), tuple(key for key in FRAME_KEYS if key in frames)
-    )
+    return Keys(tuple(key for key in by if key not in KEYS), tuple(key for key in KEYS if key in frames))
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,10 +169,10 @@ class MoversQuestion:
             found = attribute(now, before, names, seed=_SEED)
         except NotEstimable as error:
             return Unavailable(error.reason, str(error))
-        return _told(found, by_profile)
+        return _cause(found, by_profile)
 
 
-def _told(found: Attribution, by_profile: RowsByProfile) -> Cause:
+def _cause(found: Attribution, by_profile: RowsByProfile) -> Cause:
     dimensions = by_profile.dimensions
 
     def named(one: Explanation) -> Explained:

@@ -18,10 +18,11 @@ from storage.query.estimation.visit_evidence import Visits
 from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples
+from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 from storage.query.shapes.table import Row, grouped, shown_rows
 from storage.query.shapes.table_frames import FrameGroup, frame_rows
-from storage.query.shapes.table_rows import APPLICATION, Grouping
+from storage.query.shapes.table_rows import Grouping
 from storage.query.shapes.totals import Totals, totals
 from storage.query.stacks.function_names import Functions
 from storage.snapshots import query_budget

@@ -14,7 +14,7 @@ from storage.query.facts.visit_scan import SampleType
 from storage.query.line_samples import refuse_frames
 from storage.query.reading import Reading
 from storage.query.samples import Samples
-from storage.query.selections.label_names import FRAME_KEYS
+from storage.query.selections.matchers import FRAME_KEYS
 from storage.query.selections.selection import Selection
 from storage.query.shapes.stack_table import Grouping, StackRows, StackTable, tabulated
 from storage.query.shapes.totals import Totals, totals

@@ -21,12 +21,13 @@ from storage.query.function_samples import ApplicationSamples, FunctionSamples
 from storage.query.line_samples import LinedSamples
 from storage.query.reading import Reading
 from storage.query.samples import Samples
+from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.row_order import Page, ordered
 from storage.query.shapes.table_frames import FunctionRows, frame_rows
 from storage.query.shapes.table_lines import line_rows
-from storage.query.shapes.table_rows import APPLICATION, ApplicationRows, Grouping, LabelRows, Rows
+from storage.query.shapes.table_rows import ApplicationRows, Grouping, LabelRows, Rows
 from storage.query.shapes.totals import Totals, totals, totals_of_cells
 
 MOST_ROWS = 10_000

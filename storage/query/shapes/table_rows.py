@@ -16,6 +16,7 @@ from storage.query.estimation import visit_totals
 from storage.query.estimation.visit_evidence import Details, Seen
 from storage.query.estimation.visit_totals import Contributions
 from storage.query.samples import Samples
+from storage.query.selections.matchers import APPLICATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +111,6 @@ class LabelRows:
         row_of[chosen] = np.arange(len(chosen))
         visits = self._samples.of_groups(row_of[self._grouping.of], rows=len(chosen))
         return Contributions(samples, samples, visits, visits)
-
-
-APPLICATION = "application"
 
 
 class ApplicationRows:

@@ -56,7 +56,7 @@ def totals(functions: Functions, samples: Samples) -> Totals:
     quality = _quality(functions, shape, shape.self_at(samples.facts.units))
     kept = _share(float(samples.weighted.sum()), samples.whole)
     coverage = samples.evidence.design.coverage
-    return _told(_behind(samples), int(samples.facts.units.sum()), kept, quality, coverage)
+    return _totals(_behind(samples), int(samples.facts.units.sum()), kept, quality, coverage)
 
 
 def _quality(functions: Functions, shape: Shape, own: Int64) -> Quality:
@@ -88,10 +88,10 @@ def _quality(functions: Functions, shape: Shape, own: Int64) -> Quality:
 def totals_of_cells(samples: FunctionSamples | ApplicationSamples) -> Totals:
     """The totals of samples whose stacks were not read: of all samples that match the selection's labels."""
     evidence = samples.evidence
-    return _told(_behind_cells(evidence), samples.units, 1.0, samples.quality, evidence.design.coverage)
+    return _totals(_behind_cells(evidence), samples.units, 1.0, samples.quality, evidence.design.coverage)
 
 
-def _told(behind: "_Behind", units: int, kept: float, quality: Quality, coverage: Coverage) -> Totals:
+def _totals(behind: "_Behind", units: int, kept: float, quality: Quality, coverage: Coverage) -> Totals:
     query_budget.note_samples(behind.samples)
     return Totals(
         samples=behind.samples,

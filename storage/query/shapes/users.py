@@ -15,13 +15,14 @@ from storage.query.estimation.visit_totals import PerVisit
 from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples
+from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.occurrences import Occurrences
 from storage.query.shapes.row_order import Page, Sort, ordered
 from storage.query.shapes.shared_code import application_wholes
 from storage.query.shapes.table import Row, grouped, only_row, shown_rows
-from storage.query.shapes.table_rows import APPLICATION, LabelRows
+from storage.query.shapes.table_rows import LabelRows
 from storage.query.shapes.totals import Totals, totals
 from storage.query.stack_filter import through_any
 from storage.query.stacks.function_names import FunctionRow

@@ -61,7 +61,7 @@ def test_a_link_signs_in_once(engine: Engine, tmp_path: Path):
         assert anyone.get("/api/v1/status", headers={SESSION_HEADER: binding}).status_code == 200
         again = anyone.get(f"{link.path}?{link.query}")
         assert again.status_code == 403
-        assert "used already" in again.text
+        assert "already used" in again.text
         assert "fleetprof url" in again.text
 
 

@@ -60,7 +60,7 @@ def test_what_is_wrong_is_said_with_its_place(address: str, visit_ids):
         with pytest.raises(Refused) as refused:
             list(client.profiles(select='{application="x"', **TIMES))
         assert refused.value.at == 16
-        with pytest.raises(Refused, match="no cursor"):
+        with pytest.raises(Refused, match="Invalid cursor"):
             list(client.profiles(cursor="x", **TIMES))
     with connect(address, token="w" * 24) as client, pytest.raises(Refused):
         list(client.profiles(**TIMES))

@@ -83,7 +83,7 @@ def test_tls_with_a_token(store: Store, folder: Path, tmp_path: Path):
     with listening(store, listen, tmp_path) as port:
         url = f"grpcs://localhost:{port}"
         assert count(url, ca=folder / "api-ca.crt", token=VIEWER) == len(store.visit_ids)
-        with pytest.raises(Refused, match="proves no role"):
+        with pytest.raises(Refused, match="no valid credentials"):
             count(url, ca=folder / "api-ca.crt")
         with pytest.raises(Broken):
             count(url, ca=folder / "ca.crt", token=VIEWER)

@@ -79,9 +79,9 @@ def test_the_times_are_those_of_the_beginning(engine: Engine, archive: Archive):
     first = profiles(streams(engine), "now-31m", "now")
     assert kinds(first) == ["visit", "design", "progress"]
     profiles(streams(engine), "now-31m", "now", cursor=first[0].cursor)
-    with pytest.raises(BadCursor, match="of another query"):
+    with pytest.raises(BadCursor, match="to another query"):
         profiles(streams(engine), "now-32m", "now", cursor=first[0].cursor)
-    with pytest.raises(BadCursor, match="of another query"):
+    with pytest.raises(BadCursor, match="to another query"):
         profiles(streams(engine), "now-31m", "now", cursor=first[0].cursor, select='{application="x"}')
     with pytest.raises(BadCursor, match="of profiles"):
         captures(streams(engine), "now-31m", "now", cursor=first[0].cursor)

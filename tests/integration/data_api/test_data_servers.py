@@ -175,15 +175,12 @@ def test_one_caller_has_a_quarter_of_the_places_however_it_comes(served: Served,
         code, hint = refusal(served, data_pb2.ProfileQuery(selection=SELECTION), VIEWER)
         assert (code, hint) == (
             grpc.StatusCode.RESOURCE_EXHAUSTED,
-            "End one of them, or come again when one has ended.",
+            "End one of them, or retry when one has ended.",
         )
         refused = get(served, "profiles", VIEWER)
         document = json.load(refused)
         assert (refused.code, refused.headers["Retry-After"]) == (429, "5")
-        assert (
-            document["detail"]
-            == f"{STREAMS_OF_ONE} streams of yours are open, as many as one caller may have."
-        )
+        assert document["detail"] == f"You have {STREAMS_OF_ONE} open streams, the limit for one caller."
         assert (document["type"].rpartition(":")[2], document["hint"]) == ("too-many-streams", hint)
         assert get(served, "profiles", OTHERS[0]).read()
         streams[0].cancel()

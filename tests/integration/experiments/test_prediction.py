@@ -61,13 +61,13 @@ def test_added_by_the_command_line_they_foretell_unseen_mixes(
     code, out, err = fleetprof(*words, "--peak-gbs", PEAK)
     assert code == 0, err
     assert f"{name(3)} beside {beside} takes longer than alone by " in out
-    assert "in a run, 95 %; the mean of all training mixes would say" in out
-    assert "trained by 120 runs of the experiments lab-7; the fleet's visits have no part in it" in out
-    assert "120 runs beside known neighbours: the function errs by" in out
-    assert "lines are whichever the experiments counted" in out
+    assert "in a run, 95 %; the mean of all training mixes is" in out
+    assert "trained on 120 runs of the experiments lab-7, not on the fleet's visits" in out
+    assert "error on 120 runs beside known neighbours: " in out
+    assert "lines are the experiments' own count" in out
     code, out, _ = fleetprof(*words)
     assert code == 3
-    assert "Cannot say, too_little: The peak memory bandwidth" in out
+    assert "No result (too_little): The peak memory bandwidth" in out
     assert fleetprof("calibrate", "set", "memory-bandwidth", PLATFORM, str(PEAK * 1e9))[0] == 0
     assert fleetprof(*words)[0] == 0
     code, _, err = fleetprof(*words[:-1], "lab-8", "--peak-gbs", PEAK)
@@ -91,7 +91,7 @@ def test_where_visits_cannot_say_the_newest_experiments_do_and_it_is_told(
     assert found["source"]["instead_of_visits"] == before["because"]
     code, out, _ = fleetprof("report", "interference", name(3), "--peak-gbs", PEAK)
     assert code == 0
-    assert "visits cannot say, too_little: No visit of the selection has been ingested." in out
+    assert "no result from visits (too_little): No visit of the selection has been ingested." in out
     named = asked(operator, target=name(3), experiments="new")
     assert named["because"]["reason"] == "too_little"
     assert "The experiments new do not suffice" in named["because"]["detail"]
@@ -154,7 +154,7 @@ def test_experiments_place_programs(operator: TestClient, fleetprof: Fleetprof) 
     words = ("report", "placement", tenants, "--machines", "2", "--slots", "4", "--peak-gbs", PEAK)
     code, out, _ = fleetprof(*words, "--experiments", "lab")
     assert code == 0
-    assert "trained by 480 runs of the experiments lab" in out
+    assert "trained on 480 runs of the experiments lab" in out
     lacking = operator.get(
         "/api/v1/analysis/placement", params={**query, "tenants": f"{tenants},{name(12)}"}
     ).json()

@@ -58,14 +58,14 @@ def test_nothing_of_a_wrong_file_is_kept(
     path.write_text(wrong)
     code, _, err = fleetprof("experiments", "add", path)
     assert code == 1
-    assert "column metric: 'nan' is no metric; write time, cpi, ipc" in err
+    assert "column metric: 'nan' is not a metric; write one of time, cpi, ipc" in err
     assert "column mlines_per_s: 'x" in err
     problem = upload(operator, wrong.encode(), "lab", 422)
-    assert "column metric: 'nan' is no metric" in problem["detail"]
+    assert "column metric: 'nan' is not a metric" in problem["detail"]
     assert problem["type"] == "urn:fleetprof:problem:unusable-file"
-    assert "Nothing was kept" in problem["hint"]
-    assert "is no name of experiments" in upload(operator, measured.content, "a/b", 422)["detail"]
-    assert "is no name of experiments" in upload(operator, measured.content, "", 422)["detail"]
+    assert "Nothing was stored" in problem["hint"]
+    assert "is not a valid name of experiments" in upload(operator, measured.content, "a/b", 422)["detail"]
+    assert "is not a valid name of experiments" in upload(operator, measured.content, "", 422)["detail"]
     code, _, err = fleetprof("experiments", "add", tmp_path / "none.csv")
     assert code == 2
     assert "Cannot read" in err

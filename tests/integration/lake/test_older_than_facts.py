@@ -247,7 +247,9 @@ def test_commands_take_them_by_themselves_and_say_what_is_missing(store: Store):
     assert whole["missing"] == []
     assert part["missing"] == [{"begin": "2026-11-10T00:00:00Z", "end": "2026-11-12T00:00:00Z"}]
     assert whole["samples"] > part["samples"] > 0
-    assert "nothing is kept of 2026-11-10T00:00:00Z to 2026-11-12T00:00:00Z" in str(totals_line(found[None]))
+    assert "no data is stored for 2026-11-10T00:00:00Z to 2026-11-12T00:00:00Z" in str(
+        totals_line(found[None])
+    )
 
 
 def test_nothing_is_opened_while_postgresql_has_what_is_asked(engine: Engine, tmp_path: Path):

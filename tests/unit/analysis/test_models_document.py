@@ -74,7 +74,7 @@ def test_two_threads() -> None:
     assert said(f"Utilisation is {machine.utilisation:.2f}")
     assert said(f"The machine's APU is {machine.apu:.2f}")
     assert said(f"any thread busy, {machine.thread_any:.3f}, is full too early")
-    assert said(f"mean utilisation alone says {machine.simplified:.3f}")
+    assert said(f"mean utilisation alone gives {machine.simplified:.3f}")
     assert said(f"one with two at {apu(from_utilisation(1, 1), 2.198)[0]:.3f} (OC 2.198)")
 
 
@@ -82,7 +82,7 @@ def test_frequency() -> None:
     model = from_counters(**MCF).model
     assert said(f"B = {model.off_chip_s:.1f} s, A = {model.on_chip_cycles / GHZ:.1f} s·GHz")
     assert said(f"At 2.0 GHz it is {model.performance(2 * GHZ, BASE):.3f} times as fast")
-    assert said(f"(the naive model says {naive(2 * GHZ, BASE):.3f},")
+    assert said(f"(the naive model: {naive(2 * GHZ, BASE):.3f};")
     assert said(f"at 1.0 GHz it takes {100 * model.slowdown(1 * GHZ, BASE):.1f} % longer")
     assert said(f"90 % of its speed needs {model.lowest_frequency(0.9, BASE) / GHZ:.3f} GHz")
     assert said(f"more than {model.best_performance(BASE):.2f} times as fast")

@@ -37,8 +37,8 @@ export function unreachable(): ApiProblem {
   return new ApiProblem(
     0,
     '',
-    'The server does not answer.',
-    'Is fleetprof still running? Look at the terminal where it was started.',
+    'The server is unreachable.',
+    'Check in the terminal where fleetprof was started that it still runs.',
     '',
     '',
     null,
@@ -49,7 +49,7 @@ export function unreachable(): ApiProblem {
 export function problemOf(status: number, requestId: string | null, body: unknown): ApiProblem {
   const document = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
   const text = (name: string): string => (typeof document[name] === 'string' ? document[name] : '');
-  const sentence = text('detail') || text('title') || `The server answered with status ${status}.`;
+  const sentence = text('detail') || text('title') || `The server returned status ${status}.`;
   const at = typeof document['at'] === 'number' ? document['at'] : null;
   const request = text('request_id') || (requestId ?? '');
   const kind = text('type').startsWith(KINDS) ? text('type').slice(KINDS.length) : '';

@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Applications on the platforms that suit them
-         * @description The assignment of work to platforms that takes the fewest cycles by measured CPI, under capacities, pins, floors and largest shares; what it saves, and the moves that matter.
+         * @description The assignment of work to platforms that takes the fewest cycles by measured CPI, within capacities, pins, floors and largest shares. The answer has the saving and the moves that matter.
          */
         get: operations["affinity"];
         put?: never;
@@ -32,8 +32,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Capacity that is really used
-         * @description Where cores have two threads, CPU utilisation says too little of how much is left. Adjusted processor utilisation (APU) weighs time with both threads busy by what overlap costs (`fleetprof calibrate smt`). How long both are busy, counters of cycles say where machines have them; elsewhere threads are taken to be busy independently of each other.
+         * Capacity used, by APU
+         * @description On cores with two threads, CPU utilisation overstates the capacity that is left. Adjusted processor utilisation (APU) weights the time with both threads busy by the cost of overlap (`fleetprof calibrate smt`). Cycle counters give the time that both threads are busy where machines have them. Elsewhere threads are assumed to be busy independently of each other.
          */
         get: operations["apu"];
         put?: never;
@@ -52,8 +52,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How many requests could be served
-         * @description The load of the selection's machines, by CPU utilisation and by APU, as a line of the request rate that they served, extended to where it is full. Match the machines of one service, by cluster or name.
+         * Forecast of the highest request rate
+         * @description Fits the load of the selection's machines (CPU utilisation and APU) as a line of the request rate, and extends the line to full load. Match the machines of one service, by cluster or name.
          */
         get: operations["capacity"];
         put?: never;
@@ -72,8 +72,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What work is made of, and roll-outs
-         * @description Shares by compiler, version, platform, kernel or any label over time, and when each value reached 10, 50 and 90 % of the work, or went.
+         * The composition of work, and roll-outs
+         * @description Shares by compiler, version, platform, kernel or any label over time. The answer has the times at which each value reached 10, 50 and 90 % of the work, or disappeared.
          */
         get: operations["composition"];
         put?: never;
@@ -92,8 +92,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Two accounts of CPU time
-         * @description CPU time by samples against what the kernels of the same machines counted as busy. They disagree where samples are lost, or where cycles run that accounting does not see.
+         * CPU time by samples and by accounting
+         * @description Compares CPU time by samples with the busy time that the kernels of the same machines counted. The two disagree if samples are lost, or if cycles run outside the accounting.
          */
         get: operations["cross_check"];
         put?: never;
@@ -112,8 +112,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Events that decide how fast an application runs
-         * @description Gradient-boosted trees of an application's instructions per cycle on the events that were counted, the least important left out again and again; and which parameter of machines moves the most important ones.
+         * Events that determine an application's speed
+         * @description Gradient-boosted trees predict an application's instructions per cycle from the counted events. The least important events are removed step by step. The answer also has the machine parameter that moves the most important events.
          */
         get: operations["events"];
         put?: never;
@@ -132,8 +132,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a hardware feature would bring
-         * @description The share of time, or of `event=cycles`, of all functions whose name a pattern matches, together, with its interval; and how much of the whole a speedup of them saves.
+         * The effect of a hardware feature
+         * @description The share of time, or of `event=cycles`, of all functions whose name matches a pattern, with its interval. The answer also has the share of the whole that a speedup of them saves.
          */
         get: operations["feature"];
         put?: never;
@@ -153,7 +153,7 @@ export interface paths {
         };
         /**
          * Slowdowns at other frequencies
-         * @description How much of each application's time waits for memory, and so does not depend on the frequency; predicted slowdowns, and the lowest frequency that keeps a performance, beside the naive prediction; also for another frequency of the memory. From misses and their latency; /analysis/frequency-fit needs neither where machines run at several frequencies.
+         * @description The share of each application's time that waits for memory, and so does not depend on the frequency. The answer has predicted slowdowns and the lowest frequency that keeps a performance, beside the naive prediction, also for another memory frequency. The model uses misses and their latency; /analysis/frequency-fit needs neither where machines run at several frequencies.
          */
         get: operations["frequency"];
         put?: never;
@@ -173,7 +173,7 @@ export interface paths {
         };
         /**
          * Slowdowns where machines run at several frequencies
-         * @description A/f + B fitted to the seconds that an application's instructions took on machines of one platform at different frequencies, with no need of misses or latencies: its share of time that waits, slowdowns at other frequencies, the lowest that keeps a performance, and by how much the other frequencies fail to foretell each.
+         * @description Fits A/f + B to the time that an application's instructions took on machines of one platform at different frequencies, without misses or latencies. The answer has the share of time that waits, slowdowns at other frequencies, the lowest frequency that keeps a performance, and the error of predicting each frequency from the others.
          */
         get: operations["frequency_fit"];
         put?: never;
@@ -193,7 +193,7 @@ export interface paths {
         };
         /**
          * Slowdowns from times at several frequencies
-         * @description A/f + B fitted to times that were measured at two frequencies or more, of a run, of a request or of any work that stays the same; with C/f_mem where the memory's frequency varied too. Nothing of the fleet is asked, and no selection is taken.
+         * @description Fits A/f + B to times measured at two or more frequencies: of a run, of a request, or of any constant work. With C/f_mem if the memory frequency also varied. The route reads no fleet data and takes no selection.
          */
         get: operations["frequency_times"];
         put?: never;
@@ -212,8 +212,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How much slower an application runs beside others
-         * @description The degradation of one application as a function of the total pressure on its chip, lines into the shared cache and memory bandwidth, trained by visits of machines of one socket or by uploaded experiments; its prediction for a mix, beside the mean.
+         * Slowdown of an application beside others
+         * @description The degradation of one application as a function of the total pressure on its chip: lines into the shared cache, and memory bandwidth. Visits of machines with one socket train it, or uploaded experiments. The answer has the prediction for a mix, beside the mean.
          */
         get: operations["interference"];
         put?: never;
@@ -232,8 +232,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Does a load test run what production runs
-         * @description The selection is the test, the base is production. How far apart they are is held against how far random parts of production, of as many visits and samples, are from the rest of it; and the functions that differ are named.
+         * Compare a load test with production
+         * @description The selection is the test, the base is production. The answer compares their distance with the distance of random parts of production, of as many visits and samples, from the rest of production. It lists the functions that differ.
          */
         get: operations["load_test"];
         put?: never;
@@ -252,8 +252,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Is the new machine type worth its price
-         * @description How many machines of one platform a machine of another replaces, by CPU utilisation and by APU, against the ratio of their prices. With request rates of a machine of each both are compared at the same load; without them choose machines and times at which each machine gets equal traffic.
+         * Compare the price and capacity of two machine types
+         * @description The number of machines of one platform that a machine of another replaces, by CPU utilisation and by APU, compared with the ratio of their prices. With request rates per machine, both are compared at the same load. Without them, choose machines and times at which each machine gets equal traffic.
          */
         get: operations["machine_types"];
         put?: never;
@@ -272,8 +272,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Programs on machines so that none is slowed down too much
-         * @description The best placement found of programs on equal machines: targets for degradation are kept where possible, then the least degradation in sum, by the functions of /analysis/interference.
+         * Place programs on machines with little slowdown
+         * @description The best placement found for programs on equal machines. It keeps targets for degradation where possible, then minimises the sum of degradations, by the functions of /analysis/interference.
          */
         get: operations["placement"];
         put?: never;
@@ -293,7 +293,7 @@ export interface paths {
         };
         /**
          * Cycles per instruction, and other ratios of counters
-         * @description Ratios of sums over visits, never means of ratios, with their intervals. Machines that cannot count are not in them; `inputs.missing` says which and why.
+         * @description Ratios of sums over visits (not means of ratios), with their intervals. Machines that cannot count are not included; `inputs.missing` lists the counters and the reasons.
          */
         get: operations["ratios"];
         put?: never;
@@ -313,7 +313,7 @@ export interface paths {
         };
         /**
          * Two platforms, counter by counter
-         * @description An application, or all machines, on two platforms: cycles per instruction, misses and the like with the factor between them. What is surely tenfold apart hardly counts the same thing.
+         * @description Compares an application, or all machines, on two platforms: cycles per instruction, misses and similar ratios, with the factor between them. If the two certainly differ at least tenfold, the events hardly count the same thing.
          */
         get: operations["side_by_side"];
         put?: never;
@@ -332,8 +332,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * May one trust this profile
-         * @description One word for how far a profile is from the fleet's, foretold by how it converges, and whether its days are of the same thing, by their entropy.
+         * Reliability of a profile
+         * @description One word for the distance of a profile from the fleet's, predicted from its convergence, and whether its days differ, by their entropy.
          */
         get: operations["stability"];
         put?: never;
@@ -352,8 +352,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Functions and who calls whom
-         * @description The heaviest functions of a selection and the calls among them. A stack counts once for a function or a call, however often it recurs. Flat forms have a row for each call; with `Accept: text/vnd.graphviz` in Graphviz's language. Files of stacks have all of the selection's.
+         * The call graph of a selection
+         * @description The heaviest functions of a selection and the calls among them. A stack counts once for a function or a call, even with recursion. CSV and Arrow have one row per call; `Accept: text/vnd.graphviz` gets the graph in Graphviz's language. Files of stacks contain all stacks of the selection.
          */
         get: operations["call_graph"];
         put?: never;
@@ -372,8 +372,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who calls a function, and whom it calls
-         * @description The calls on both sides of a function, one step as rows and all steps as two trees. A selection's `focus` and its like narrow the stacks that are looked at. Files of stacks have those that one of the functions stands in.
+         * Callers and callees of a function
+         * @description The calls on both sides of a function: one step as rows, and all steps as two trees. `focus` and the other filters on frames restrict the stacks. Files of stacks contain the stacks with one of the functions.
          */
         get: operations["callers"];
         put?: never;
@@ -393,7 +393,7 @@ export interface paths {
         };
         /**
          * Raw captures, visit by visit
-         * @description A stream of `CaptureRecord`s, as /data/profiles. Needs the role operator: a capture holds paths, control groups, containers and the description of its machine.
+         * @description A stream of `CaptureRecord`s, as in /data/profiles. It needs the role operator: a capture contains paths, control groups, containers and the description of its machine.
          */
         get: operations["data_captures"];
         put?: never;
@@ -413,7 +413,7 @@ export interface paths {
         };
         /**
          * Symbolized profiles, visit by visit
-         * @description A stream of `ProfileRecord`s (proto/fleetpb/data.proto): delimited protobuf, or NDJSON. Each has a `cursor`; the same query with it goes on behind that record. A stream is whole if it ends with a `progress` that is `done`.
+         * @description A stream of `ProfileRecord`s (proto/fleetpb/data.proto), as delimited protobuf or NDJSON. Each record has a `cursor`; the same query with this cursor resumes after the record. A stream is complete if it ends with a `progress` that is `done`.
          */
         get: operations["data_profiles"];
         put?: never;
@@ -432,8 +432,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Which files are stored
-         * @description Which of these files the repository has: an uploader asks before it sends.
+         * Test which files are stored
+         * @description The files of a list that are already stored, for uploaders to skip.
          */
         get: operations["debug_files"];
         put?: never;
@@ -452,8 +452,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Two selections compared
-         * @description Which rows take more, or less, of the selection than of its base, and which of the differences chance among visits does not explain. Both are of the same event. Files of stacks have all of both sides, the base's negated.
+         * Compare two selections
+         * @description The rows whose share of the selection differs from their share of its base, and the differences that chance among visits does not explain. Both sides have the same event. Files of stacks contain the stacks of both sides; values of the base are negative.
          */
         get: operations["diff"];
         put?: never;
@@ -472,14 +472,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Experiments that are kept
-         * @description Files of runs that operators measured, alone on a chip and beside others, the newest first.
+         * List experiments
+         * @description Uploaded files of runs, alone on a chip and beside others, the newest first.
          */
         get: operations["experiments"];
         put?: never;
         /**
          * Upload experiments
-         * @description The body is a CSV file in UTF-8 with the heading `platform,target,beside,metric,value,mlines_per_s,gb_per_s` and, if need be, `cores`; a row is a run (docs/models.md). It is kept whole or, where anything in it is wrong, not at all.
+         * @description The body is a CSV file in UTF-8 with the heading `platform,target,beside,metric,value,mlines_per_s,gb_per_s` and optionally `cores`. Each row is a run (docs/models.md). The file is stored as a whole; a file with any error is refused.
          */
         post: operations["upload_experiments"];
         delete?: never;
@@ -497,14 +497,14 @@ export interface paths {
         };
         /**
          * One set of experiments
-         * @description What a set holds, and each of its runs.
+         * @description The summary of a set, and each of its runs.
          */
         get: operations["experiments_of_name"];
         put?: never;
         post?: never;
         /**
-         * Forget experiments
-         * @description Models then are trained by others, or by visits only.
+         * Delete experiments
+         * @description Afterwards, models are trained by other experiments or by visits.
          */
         delete: operations["remove_experiments"];
         options?: never;
@@ -520,8 +520,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The tree of calls
-         * @description The samples of a selection as a prefix tree of their stacks, cut to its heaviest nodes. With `Accept: application/vnd.fleetprof.flame` in a binary form of columns that needs no parsing.
+         * The flame graph of a selection
+         * @description The samples of a selection as a prefix tree of their stacks, cut to its heaviest nodes. `Accept: application/vnd.fleetprof.flame` gets the tree as binary columns that need no parsing.
          */
         get: operations["flame"];
         put?: never;
@@ -540,8 +540,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The trees of two selections as one
-         * @description A node for every way of calls that either selection has, with what it is in both: a differential flame graph. Whether a function's change is more than chance says /diff. Files of stacks have all of both sides, the base's negated, and none cut off.
+         * Differential flame graph of two selections
+         * @description A node for each call path that either selection has, with its values in both. /diff tests whether the change of a function is more than chance. Files of stacks contain all stacks of both sides, without a cut; values of the base are negative.
          */
         get: operations["flame_diff"];
         put?: never;
@@ -561,7 +561,7 @@ export interface paths {
         };
         /**
          * Labels and their values
-         * @description Which labels the profiles of a selection have, and how much of it each value is. `focus` and `ignore` have no effect here: labels belong to processes, not to functions.
+         * @description The labels that the profiles of a selection have, and the share of each value. `focus` and `ignore` have no effect here: labels belong to processes, not to functions.
          */
         get: operations["labels"];
         put?: never;
@@ -581,7 +581,7 @@ export interface paths {
         };
         /**
          * Source lines with samples
-         * @description The source lines of a function, or of a file in all binaries or in one, to be laid beside the text that /source gives. What speaks of frames (`focus` and its like) is refused: lines are kept beside stacks. Files of stacks have those that the function, or one of the file, stands in.
+         * @description The source lines of a function, or of a file in all binaries or in one, for display beside the text from /source. `focus` and other filters on frames are refused, because lines are stored apart from stacks. Files of stacks contain the stacks with the function, or with a function of the file.
          */
         get: operations["lines"];
         put?: never;
@@ -601,7 +601,7 @@ export interface paths {
         };
         /**
          * What moved, and why
-         * @description Rows whose share changed by more than chance and by enough to act on, each with the label that explains it: version, compiler, kernel and the like. Without `from` and `to` the last whole UTC day is compared, with the day before.
+         * @description Rows whose share changed significantly and by enough to act on, each with the label that explains the change: version, compiler, kernel and others. Without `from` and `to`, the last whole UTC day is compared with the day before.
          */
         get: operations["movers"];
         put?: never;
@@ -620,8 +620,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How far a profile can be trusted
-         * @description Entropy, the distance of two random halves of the visits, and how the profile converges with its samples.
+         * Reliability of a profile
+         * @description Entropy, the distance of two random halves of the visits, and the convergence of the profile with its samples.
          */
         get: operations["reliability"];
         put?: never;
@@ -640,8 +640,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Captures that are reprocessed
-         * @description Ingestions of better symbols: those under way first, then the latest.
+         * Progress of reprocessing
+         * @description Reprocessings for better symbols: those in progress first, then the latest.
          */
         get: operations["reprocessings"];
         put?: never;
@@ -661,7 +661,7 @@ export interface paths {
         };
         /**
          * A selection over time
-         * @description The selection step by step, whole and by its heaviest rows. Visits weigh as in the whole selection, so that the points of a line add up to the row of /table; in a day of which visits still wait to be ingested, those of a step that ingested stand for those of it that wait.
+         * @description The selection step by step, as a whole and by its heaviest rows. Visits have the same weights as in the whole selection, so the points of a line add up to the row of /table. On a day with visits that still wait to be ingested, the ingested visits of a step represent its waiting ones.
          */
         get: operations["series"];
         put?: never;
@@ -680,8 +680,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Cold in each program, hot across the fleet
-         * @description Functions, files or binaries that several applications use and none spends much on, by what they cost the fleet, and what a saving is worth.
+         * Code with a small share in each program and a large cost in the fleet
+         * @description Functions, files or binaries that several applications use and that have a small share in each. The answer has their cost to the fleet, and the value of a saving.
          */
         get: operations["shared_code"];
         put?: never;
@@ -700,8 +700,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who still uses a function
-         * @description The applications, or other values of labels, whose stacks go through a function, and who calls it there.
+         * Users of a function
+         * @description The applications, or other values of labels, whose stacks contain a function, and the function's callers there.
          */
         get: operations["shared_code_users"];
         put?: never;
@@ -721,7 +721,7 @@ export interface paths {
         };
         /**
          * A source file
-         * @description The text that a binary was built from: as it was uploaded, else from a debuginfod server or a checkout. Only of files that functions of it are known to come from, inlined ones among them; /lines names these.
+         * @description The text that a binary was built from: the uploaded one, else from a debuginfod server or a checkout. Only files of its known functions are available, including inlined ones; /lines names these files.
          */
         get: operations["source"];
         put?: never;
@@ -743,7 +743,7 @@ export interface paths {
         put?: never;
         /**
          * Upload the sources of a binary
-         * @description The body is a tar archive of the files the binary was built from, each named by its path at that time, as the debug information states it; `Content-Encoding: zstd` or `gzip` is welcome. Links and folders are passed over.
+         * @description The body is a tar archive of the files that the binary was built from. Each has its path at that time as its name, as in the debug information. `Content-Encoding: zstd` or `gzip` is welcome. Links and folders are skipped.
          */
         post: operations["upload_sources"];
         delete?: never;
@@ -760,8 +760,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All distinct stacks
-         * @description The distinct stacks of a selection, as rows or as a file that `go tool pprof`, speedscope or flamegraph.pl opens. They are of every visit's own samples; rows, or the file's stacks, and the remainder add up to `totals`.
+         * The distinct stacks of a selection
+         * @description The distinct stacks of a selection, as rows or as a file for `go tool pprof`, speedscope or flamegraph.pl. The stacks are from the samples of each visit. Rows, or the file's stacks, and the remainder add up to `totals`.
          */
         get: operations["stacks"];
         put?: never;
@@ -780,8 +780,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How the fleet is covered
-         * @description Machines, campaigns, outcomes of visits and why they failed, what waits to be ingested, and whose symbols are missing.
+         * The state of the fleet
+         * @description Machines, campaigns, outcomes of visits with the reasons of failures, captures that wait to be ingested, and binaries without symbols.
          */
         get: operations["status"];
         put?: never;
@@ -800,14 +800,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Binaries by what they hide
-         * @description Binaries that captures hold, with the samples that pass through code of theirs that has no name, what is stored for them, and how far reprocessing with better symbols is.
+         * Binaries by samples without names
+         * @description Binaries in captures, with the samples that pass through their code without names, the files stored for them, and the progress of reprocessing with better symbols.
          */
         get: operations["symbols"];
         put?: never;
         /**
          * Upload a file with symbols
-         * @description The body is the file as it is: an executable, a library, a kernel or module, a debug file, split DWARF; `Content-Encoding: zstd` or `gzip` is welcome. What it is is read from it. Functions are named at once, in place; captures that hold the binary are reprocessed afterwards, which /symbols/{key} and /reprocessings follow.
+         * @description The body is the file itself: an executable, a library, a kernel or module, a debug file, or split DWARF. `Content-Encoding: zstd` or `gzip` is welcome. The file's content determines its kind. Functions are named at once, in place. Captures that contain the binary are reprocessed afterwards; /symbols/{key} and /reprocessings show the progress.
          */
         post: operations["upload_symbols"];
         delete?: never;
@@ -825,7 +825,7 @@ export interface paths {
         };
         /**
          * One binary's symbols
-         * @description What is stored for a binary, what was built from it, who is known not to have it and who was asked, and its last reprocessing.
+         * @description The files stored for a binary, the lookup tables built from them, the places without its symbols, the machines that were queried, and its last reprocessing.
          */
         get: operations["binary_symbols"];
         put?: never;
@@ -847,8 +847,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Forget a file with symbols
-         * @description The next best candidate takes its place. Captures that it may have named are reprocessed.
+         * Delete a file with symbols
+         * @description The next best candidate replaces it. Captures that it may have named are reprocessed.
          */
         delete: operations["remove_symbols"];
         options?: never;
@@ -864,8 +864,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Hot functions, or any other grouping
-         * @description The samples of a selection by any of their dimensions, sorted. Rows and `remainder` add up to `totals.units`, and so does the root of /flame for the same selection. Files of stacks have all of the selection's, divided by the labels among `by`.
+         * Hot functions, or another grouping
+         * @description The samples of a selection, grouped by any of their dimensions and sorted. Rows and `remainder` add up to `totals.units`, like the root of /flame for the same selection. Files of stacks contain all stacks of the selection, divided by the labels among `by`.
          */
         get: operations["table"];
         put?: never;
@@ -882,7 +882,7 @@ export interface components {
     schemas: {
         /**
          * AbsenceState
-         * @description A place that is known not to have the binary's symbols.
+         * @description A source that does not have the binary's symbols.
          */
         AbsenceState: {
             /** Kind */
@@ -893,13 +893,13 @@ export interface components {
             source: string;
             /**
              * Until
-             * @description It is not asked again before.
+             * @description Earliest time of the next query.
              */
             until: string;
         };
         /**
          * AddedExperiments
-         * @description What is kept now.
+         * @description The stored experiments.
          */
         AddedExperiments: {
             /**
@@ -921,28 +921,28 @@ export interface components {
             beside: number;
             /**
              * Name
-             * @description What questions call it: experiments=…
+             * @description Name for the parameter `experiments` of other routes.
              */
             name: string;
             /** Platforms */
             platforms: components["schemas"]["PlatformExperiments"][];
             /**
              * Unknown Platforms
-             * @description Of these, no machine of the inventory has the platform: a question finds them by that name only.
+             * @description Platforms without a machine in the inventory. They are only found by this exact name.
              */
             unknown_platforms: string[];
         };
         /**
          * AffinityAnswer
-         * @description The assignment with the fewest cycles, and what it would save.
+         * @description The assignment with the fewest cycles, and its saving.
          */
         AffinityAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Certain Cycles
-             * @description Saved even if every CPI lies at the worse end of its interval.
+             * @description The saving if every CPI is at the worse end of its interval.
              */
             certain_cycles: number | null;
             inputs: components["schemas"]["InputsAnswer"];
@@ -954,17 +954,17 @@ export interface components {
             present: components["schemas"]["Present"][];
             /**
              * Present Cycles
-             * @description Null like the next ones: `because` says why.
+             * @description Null, like the next fields: `because` gives the reason.
              */
             present_cycles: number | null;
             /**
              * Rows
-             * @description The moves that bring four fifths of it, and those that make room.
+             * @description The moves that bring four fifths of the saving, and the moves that make room for them.
              */
             rows: components["schemas"]["MoveRow"][];
             /** Rows Total */
             rows_total: number;
-            /** @description What it will save, with the plan's optimism taken off: it was chosen by measurements with errors. */
+            /** @description Estimated saving, corrected for the plan's optimism: the plan was chosen by measurements with errors. */
             saving_cycles: components["schemas"]["Figure"] | null;
             /**
              * Unknown
@@ -983,19 +983,19 @@ export interface components {
             by: string;
             /**
              * Coefficients
-             * @description Overlap coefficients that were used.
+             * @description The overlap coefficients used.
              */
             coefficients: components["schemas"]["Coefficient"][];
-            /** @description Why there is none by counters. */
+            /** @description The reason why there is no APU by counters. */
             hardware_because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Hardware Left Out
-             * @description Visits with an APU by the operating system alone, and why.
+             * @description Visits that have only an APU by the operating system, with the reason.
              */
             hardware_left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /**
              * Hardware Used
-             * @description Visits with an APU by counters too.
+             * @description Visits that also have an APU by counters.
              */
             hardware_used: number;
             inputs: components["schemas"]["InputsAnswer"];
@@ -1006,40 +1006,40 @@ export interface components {
         };
         /**
          * ApuRow
-         * @description The load of the machines of one value, or what one application uses up.
+         * @description The load of the machines of one value, or the capacity that one application uses.
          */
         ApuRow: {
-            /** @description Share of the cores' capacity that is used, by the operating systems' times: as if threads were busy independently of each other. */
+            /** @description Share of the cores' capacity that is used, by the operating systems' times. This assumes that threads are busy independently of each other. */
             apu: components["schemas"]["Figure"] | null;
             /**
              * Core Seconds
-             * @description Of an application: capacity it uses up, of the fleet in the covered time.
+             * @description Capacity that the application uses, of the fleet in the covered time.
              */
             core_seconds: number | null;
-            /** @description By counters of cycles, of the visits that have them; null: none has, like in rows of applications. */
+            /** @description Figures by cycle counters, from the visits that have them. Null: no visit has them, or the row is an application. */
             hardware: components["schemas"]["HardwareLoad"] | null;
-            /** @description Of an application: the same by counters of cycles, of `hardware_visits` visits; null: none has them. */
+            /** @description The same by cycle counters, from `hardware_visits` visits. Null: no visit has them. */
             hardware_per_cpu_second: components["schemas"]["Figure"] | null;
             /**
              * Hardware Visits
-             * @description Of `visits`, those with counters of threads and of cores.
+             * @description Number of `visits` with counters of threads and of cores.
              */
             hardware_visits: number;
             /** Low Confidence */
             low_confidence: boolean;
             /** Machines */
             machines: number | null;
-            /** @description Of an application: core-seconds used up for each CPU second that accounting shows. */
+            /** @description Core-seconds that the application uses per CPU second of accounted time. */
             per_cpu_second: components["schemas"]["Figure"] | null;
-            /** @description APU from each core's mean utilisation alone. */
+            /** @description APU from the mean utilisation of each core. */
             simplified: components["schemas"]["Figure"] | null;
             /** @description Core-time in which any thread was busy. */
             thread_any: components["schemas"]["Figure"] | null;
-            /** @description Of logical CPUs, as monitoring shows it, 0…1; null in rows of applications, like the next three. */
+            /** @description Utilisation of logical CPUs, as monitoring shows it, 0…1. Null in rows of applications, like the next three fields. */
             utilisation: components["schemas"]["Figure"] | null;
             /**
              * Value
-             * @description Of the label, or the application.
+             * @description A value of the label, or the application.
              */
             value: string;
             /** Visits */
@@ -1066,7 +1066,7 @@ export interface components {
         };
         /**
          * BinarySymbols
-         * @description A binary, what hides behind the names it lacks, and what is stored for it.
+         * @description A binary, its samples without names, and the files stored for it.
          */
         BinarySymbols: {
             /**
@@ -1076,46 +1076,46 @@ export interface components {
             building: boolean;
             /**
              * Captures
-             * @description Captures that hold it.
+             * @description Captures that contain it.
              */
             captures: number;
-            /** @description The same as cores of the fleet busy with it on average. */
+            /** @description The same as the mean number of busy cores. */
             cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Cpu Seconds
-             * @description CPU time of the samples with a frame in it, as observed.
+             * @description Observed CPU time of the samples with a frame in it.
              */
             cpu_seconds: number;
             /**
              * Disputed
-             * @description Gateways of two machines gave different symbols of it; none is used, and there are no others.
+             * @description Gateways of two machines sent different symbols for it. None is used, and there are no other symbols.
              */
             disputed: boolean;
             /**
              * Files
-             * @description Files that are stored for it.
+             * @description Number of files stored for it.
              */
             files: number;
             /**
              * First Seen
-             * @description Null: it was not seen in any capture yet.
+             * @description Null: not seen in any capture yet.
              */
             first_seen: string | null;
             /** Key */
             key: string;
             /**
              * Kind
-             * @description file, kernel, module, vdso, anonymous or unknown; empty before it ran anywhere.
+             * @description file, kernel, module, vdso, anonymous or unknown. Empty: not seen in any capture yet.
              */
             kind: string;
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest.
+             * @description Low confidence: too few visits contribute for a narrow interval.
              */
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines where it hides samples; all it ran on if it hides none.
+             * @description Machines with such samples without names. If there are none: all machines that ran it.
              */
             machines: number;
             /**
@@ -1125,27 +1125,27 @@ export interface components {
             name: string;
             /**
              * Path
-             * @description Where it was first seen; empty before it ran anywhere.
+             * @description Path where it was first seen. Empty: not seen in any capture yet.
              */
             path: string;
             /**
              * Quality
-             * @description Of the best file that is stored for it and may be used; null: there is none.
+             * @description Quality of its best stored file that is not rejected. Null: there is none.
              */
             quality: ("dwarf" | "symtab" | "dynsym" | "none") | null;
             /**
              * Reason
-             * @description Why it is not full, a sentence; may be empty.
+             * @description The reason why the status is not full, as a sentence; may be empty.
              */
             reason: string;
-            /** @description Its last; null: never. */
+            /** @description Its last reprocessing. Null: none. */
             reprocessing: components["schemas"]["ReprocessingAnswer"] | null;
             /**
              * Samples
-             * @description Samples with a frame in it, of any event.
+             * @description Samples of any event with a frame in it.
              */
             samples: number;
-            /** @description Share of the fleet's CPU time that it hides; null without a random design, like `cores`. */
+            /** @description Share of the fleet's CPU time that runs through its frames without names. Null without a random design, like `cores`. */
             share: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Status
@@ -1154,12 +1154,12 @@ export interface components {
             status: "full" | "symtab" | "binary_only" | "unknown";
             /**
              * Unresolved
-             * @description Of those, with a frame in it that has no name.
+             * @description Samples with a frame in it that has no name.
              */
             unresolved: number;
             /**
              * Unresolved Cpu Seconds
-             * @description CPU time that it hides, as observed.
+             * @description Observed CPU time of the samples with a frame in it that has no name.
              */
             unresolved_cpu_seconds: number;
         };
@@ -1175,7 +1175,7 @@ export interface components {
             building: boolean;
             /**
              * Built At
-             * @description Null: it was not built yet.
+             * @description Null: not built yet.
              */
             built_at: string | null;
             /**
@@ -1187,22 +1187,22 @@ export interface components {
             bytes: number | null;
             /**
              * Cpu Seconds
-             * @description That the build took.
+             * @description CPU time of the build.
              */
             cpu_seconds: number | null;
             /**
              * Failed Until
-             * @description The same file is not built again before.
+             * @description The same file is not rebuilt before this time.
              */
             failed_until: string | null;
             /**
              * Failure
-             * @description Of the last build, a sentence; empty: it did not fail.
+             * @description Error of the last build, a sentence. Empty: no error.
              */
             failure: string;
             /**
              * Producer
-             * @description Program, version and format.
+             * @description Program, version and format of the builder.
              */
             producer: string;
         };
@@ -1232,12 +1232,12 @@ export interface components {
         CallRow: {
             /**
              * Function Id
-             * @description Null unless the table goes by function.
+             * @description Null unless `by` contains function.
              */
             function_id: number | null;
             /**
              * Key
-             * @description One member for each key of `by`; with function also file, binary, status and kind, with line also file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.
+             * @description One member for each key of `by`. With function also file, binary, status and kind; with line also file. The empty text: the profile does not have the label. Line 0: the part of a function without a known line.
              * @example {
              *       "binary": "libc.so.6",
              *       "file": "malloc.c",
@@ -1251,17 +1251,17 @@ export interface components {
             };
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             * @description Low confidence: too few visits contribute for a narrow interval, so it is widened.
              */
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines with a sample in the row's total; null where merged cells do not know.
+             * @description Machines with a sample in the row's total. Null if merged cells were read, which do not count machines.
              */
             machines: number | null;
             /**
              * Of Function
-             * @description Its total as a share of the functions'. Recursion makes several calls of one stack, so these may add up to more than 1.
+             * @description Its total as a share of the functions' total. With recursion one stack has several calls, so the sum may exceed 1.
              */
             of_function: number;
             /**
@@ -1269,28 +1269,28 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** Self Hi */
             self_hi: number | null;
             /**
              * Self Lo
-             * @description 95 % interval of the share; null without a random design, like all intervals.
+             * @description 95 % interval of the share. Null without a random design, like all intervals.
              */
             self_lo: number | null;
             /**
              * Self Samples
-             * @description Null where merged cells do not know, like total_samples.
+             * @description Null if merged cells were read, which do not count samples; likewise total_samples.
              */
             self_samples: number | null;
             /**
              * Self Seconds
-             * @description As observed; null for events not counted in time, like total_seconds.
+             * @description Observed seconds. Null for events not counted in time, like total_seconds.
              */
             self_seconds: number | null;
             /**
              * Self Share
-             * @description Estimated share of the whole selection, before focus and ignore; without a random design the share observed. Likewise total_share.
+             * @description Estimated share of the whole selection, before focus and ignore. Without a random design, the observed share. Likewise total_share.
              */
             self_share: number;
             /**
@@ -1324,7 +1324,7 @@ export interface components {
          * CallTree
          * @description A tree of calls as columns over its nodes, in depth-first preorder, children by descending total.
          *
-         *     Node 0 stands for the functions asked about, at their outermost occurrences: each stack is in it once.
+         *     Node 0 represents the requested functions, at their outermost occurrences. Each stack is in it once.
          */
         CallTree: {
             /**
@@ -1334,7 +1334,7 @@ export interface components {
             function: number[];
             /**
              * Functions
-             * @description That nodes refer to.
+             * @description The functions that `function` refers to.
              */
             functions: components["schemas"]["NamedFunction"][];
             /**
@@ -1344,22 +1344,22 @@ export interface components {
             parent: number[];
             /**
              * Pruned Nodes
-             * @description Cut off, at least: what is below light ones is not looked at.
+             * @description Lower bound of the nodes that were cut off: nodes below light nodes are not counted.
              */
             pruned_nodes: number;
             /**
              * Pruned Share
-             * @description Share of node 0 that is self of a node cut off.
+             * @description Share of node 0 that is self of nodes that were cut off.
              */
             pruned_share: number;
             /**
              * Self
-             * @description Likewise. In the tree of callers: of stacks that begin at the node.
+             * @description Like `total`, for self. In the tree of callers: for stacks that begin at the node.
              */
             self: number[];
             /**
              * Total
-             * @description Estimated core-seconds of the fleet, units for events not counted in time; without a random design what was observed.
+             * @description Estimated core-seconds of the fleet, or units for events not counted in time. Without a random design, the observed value.
              */
             total: number[];
         };
@@ -1374,7 +1374,7 @@ export interface components {
             below: components["schemas"]["CallTree"];
             /**
              * Borrowed
-             * @description Intervals of calls are made from the design effect of the functions' total: merged cells were read, which know no calls.
+             * @description The intervals of calls use the design effect of the functions' total, because the answer is from merged cells, which have no calls.
              */
             borrowed: boolean;
             /**
@@ -1393,16 +1393,16 @@ export interface components {
             callers_total: number;
             /**
              * Functions
-             * @description Those that were found, the heaviest hundred of them; none: no stack has such a function.
+             * @description The functions that match, at most the heaviest hundred. Empty: no stack has such a function.
              */
             functions: components["schemas"]["NamedFunction"][];
             /** Functions Total */
             functions_total: number;
-            /** @description All of them as one; its key is empty. */
+            /** @description All the functions as one row. Its key is empty. */
             itself: components["schemas"]["TableRow"];
             /**
              * Rows
-             * @description Callers, then callees, each by descending total. `self` of a caller is the functions' self when called by it: those and `callers_remainder` add up to `itself.self`. `self` of a callee is its self when called by them. An empty key: nobody, stacks begin there.
+             * @description Callers, then callees, each by descending total. `self` of a caller is the functions' self when it calls them; these and `callers_remainder` add up to `itself.self`. `self` of a callee is its self when the functions call it. An empty key: no caller, the stack begins there.
              */
             rows: components["schemas"]["CallRow"][];
             selection: components["schemas"]["SelectionEcho"];
@@ -1415,12 +1415,12 @@ export interface components {
         CampaignStatus: {
             /**
              * Drawn Share
-             * @description Part of its planned visits that is drawn now: less than 1 while captures wait too long to be ingested.
+             * @description Part of the planned visits that is drawn now. It is below 1 while captures wait too long to be ingested.
              */
             drawn_share: number;
             /**
              * Last Round
-             * @description Number of the last round drawn; -1 before the first.
+             * @description Number of the last drawn round. -1 before the first.
              */
             last_round: number;
             /** Name */
@@ -1439,7 +1439,7 @@ export interface components {
             state: "running" | "paused" | "stopped";
             /**
              * Why
-             * @description Why it is in that state, a sentence; may be empty.
+             * @description The reason for the state, as a sentence; may be empty.
              */
             why: string;
         };
@@ -1449,16 +1449,16 @@ export interface components {
          */
         CapacityAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
-            /** @description Why there is no forecast. */
+            /** @description The reason why there is no forecast. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /** @description By the operating systems' times. */
             by_apu: components["schemas"]["ForecastAnswer"];
-            /** @description By APU of counters of cycles, where nine of ten visits have them. */
+            /** @description By APU from cycle counters, if nine of ten visits have them. */
             by_hardware: components["schemas"]["ForecastAnswer"];
             by_utilisation: components["schemas"]["ForecastAnswer"];
             /**
              * Coefficients
-             * @description Overlap coefficients that were used.
+             * @description The overlap coefficients used.
              */
             coefficients: components["schemas"]["Coefficient"][];
             /** Full */
@@ -1466,7 +1466,7 @@ export interface components {
             inputs: components["schemas"]["InputsAnswer"];
             /**
              * Left Out
-             * @description Visits without an APU.
+             * @description Visits without an APU, with the reason.
              */
             left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /** Rows */
@@ -1476,99 +1476,99 @@ export interface components {
         };
         /**
          * CapturesStatus
-         * @description What has been brought back and not ingested.
+         * @description Captures that wait to be ingested.
          */
         CapturesStatus: {
             /**
              * Again
-             * @description Ingested already, and to be ingested once more with better symbols.
+             * @description Captures to be ingested again with better symbols.
              */
             again: number;
             /**
              * Oldest Waiting S
-             * @description Null: nothing waits.
+             * @description Null: no capture waits.
              */
             oldest_waiting_s: number | null;
             /**
              * Quarantined
-             * @description Failed too often to be tried again.
+             * @description Captures that failed too often to be tried again.
              */
             quarantined: number;
             /**
              * Waiting
-             * @description To be ingested for the first time.
+             * @description Captures to be ingested for the first time.
              */
             waiting: number;
         };
         /**
          * CauseAnswer
-         * @description Why a row's share changed.
+         * @description The causes of a row's changed share.
          */
         CauseAnswer: {
             /** Base Visits */
             base_visits: number;
-            /** @description The best significant explanation, if it is half of the change or more; null: none of the labels explains it. */
+            /** @description The best significant explanation, if it explains at least half of the change. Null: none of the labels explains it. */
             best: components["schemas"]["ExplainedAnswer"] | null;
             /**
              * Explanations
-             * @description All, best first, two for each label.
+             * @description All explanations, best first, two for each label.
              */
             explanations: components["schemas"]["ExplainedAnswer"][];
             /**
              * Inseparable
-             * @description Others that explain as much by a value that goes together with the best one's: a release built by a new compiler.
+             * @description Other labels that explain as much by a value that always occurs together with the best one's, such as a release built by a new compiler.
              */
             inseparable: components["schemas"]["ExplainedAnswer"][];
             /**
              * Visits
-             * @description Visits of the selection that were looked at.
+             * @description Visits of the selection that were used.
              */
             visits: number;
         };
         /**
          * ChangeAnswer
-         * @description How a value came, or went.
+         * @description The appearance or disappearance of a value.
          */
         ChangeAnswer: {
             /**
              * Duration Seconds
-             * @description From 10 to 90 %; null as long as it has not reached them.
+             * @description Time from 10 to 90 %. Null until the value reaches both.
              */
             duration_seconds: number | null;
             /**
              * Fell Back
-             * @description It was rolled back, in whole or in part.
+             * @description The roll-out was reversed, in whole or in part.
              */
             fell_back: boolean;
             /** Reached */
             reached: components["schemas"]["Reached"][];
-            /** @description At the last step. */
+            /** @description Share in the last step. */
             share: components["schemas"]["Figure"];
         };
         /**
          * Chip
-         * @description Whose chips it is about, and what was counted on them.
+         * @description The chips, and the counters used for them.
          */
         Chip: {
             /**
              * Lines
-             * @description Counter that stands for lines brought into the shared cache; empty: whichever the experiments counted.
+             * @description Counter used for lines brought into the shared cache. Empty: the counter that the experiments used.
              * @example l2-lines-in
              */
             lines: string;
             /**
              * Peak Gbs
-             * @description GB/s of a chip's memory; pieces end at 25 and 75 % of it. Null: not known.
+             * @description GB/s of a chip's memory. Pieces end at 25 and 75 % of it. Null: not known.
              */
             peak_gbs: number | null;
             /**
              * Peak Is Seen
-             * @description It is the most that a visit saw: no figure was given or measured.
+             * @description The bandwidth is the largest that a visit saw, because no figure was given or measured.
              */
             peak_is_seen: boolean;
             /**
              * Platform
-             * @description Empty: no visit is left, or no run.
+             * @description Empty: no visit or run is left.
              */
             platform: string;
         };
@@ -1583,7 +1583,7 @@ export interface components {
             lo: number | null;
             /**
              * Measured
-             * @description False: the request gave it.
+             * @description False: the coefficient is from the request.
              */
             measured: boolean;
             /** Platform */
@@ -1592,7 +1592,7 @@ export interface components {
             value: number;
             /**
              * Workload
-             * @description The empty text: any.
+             * @description Empty: any application.
              */
             workload: string;
         };
@@ -1601,7 +1601,7 @@ export interface components {
          * @description Shares by one label over time, each with its interval.
          */
         CompositionAnswer: {
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /** By */
             by: string;
@@ -1614,23 +1614,23 @@ export interface components {
             step_seconds: number;
             /**
              * Times
-             * @description When steps begin, RFC 3339.
+             * @description Start times of the steps, RFC 3339.
              */
             times: string[];
             totals: components["schemas"]["TotalsAnswer"];
         };
         /**
          * Cost
-         * @description What code costs the fleet; null members: no random design, an event that is not counted in time, or no price set.
+         * @description The cost of code to the fleet. Null members: no random design, an event not counted in time, or no price.
          */
         Cost: {
-            /** @description In the weighed time. */
+            /** @description Core-hours in `weighed_seconds`. */
             core_hours: components["schemas"]["IntervalAnswer"] | null;
-            /** @description Busy with it on average. */
+            /** @description Mean number of busy cores. */
             cores: components["schemas"]["IntervalAnswer"] | null;
-            /** @description The same at the price of a core-hour that is set. */
+            /** @description The core-hours at the configured price per core-hour. */
             money: components["schemas"]["IntervalAnswer"] | null;
-            /** @description If it went on so for a year. */
+            /** @description The cost per year at the same rate. */
             money_a_year: components["schemas"]["IntervalAnswer"] | null;
         };
         /**
@@ -1645,7 +1645,7 @@ export interface components {
             coupling: number;
             /**
              * Dependence
-             * @description Share of the event's variance of ranks between settings, 0…1.
+             * @description Share of the event's rank variance that is between settings, 0…1.
              */
             dependence: number;
             /** Event */
@@ -1657,11 +1657,11 @@ export interface components {
         };
         /**
          * CrossCheckAnswer
-         * @description Whether two independent accounts of CPU time say the same.
+         * @description Comparison of two independent accounts of CPU time.
          */
         CrossCheckAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /** By */
             by: string;
@@ -1678,29 +1678,29 @@ export interface components {
         CrossCheckRow: {
             /**
              * Discrepancy
-             * @description ratio − 1: what samples have too much, as a share.
+             * @description ratio − 1: the excess of samples, as a share.
              */
             discrepancy: number | null;
             /**
              * Monitored Core Seconds
-             * @description By the machines' own accounting, of the same visits.
+             * @description Core-seconds by the machines' own accounting, in the same visits.
              */
             monitored_core_seconds: number;
             /** @description sampled ÷ monitored. */
             ratio: components["schemas"]["Figure"] | null;
             /**
              * Sampled Core Seconds
-             * @description By samples, of the fleet in the covered time.
+             * @description Core-seconds of the fleet in the covered time, by samples.
              */
             sampled_core_seconds: number;
             /**
              * Value
-             * @description Of the label; the empty text: not known.
+             * @description A value of the label. The empty text: not known.
              */
             value: string;
             /**
              * Verdict
-             * @description agree: the interval lies within 5% of 1; differ: outside; unclear: over the edge.
+             * @description agree: the interval lies within 5% of 1; differ: outside; unclear: the interval crosses the limit.
              * @enum {string}
              */
             verdict: "agree" | "differ" | "unclear";
@@ -1714,21 +1714,21 @@ export interface components {
         DayRow: {
             /**
              * Day
-             * @description When it begins, RFC 3339.
+             * @description Start of the day, RFC 3339.
              */
             day: string;
-            /** @description In nats; of no width where a single visit has it. */
+            /** @description Entropy in nats. The interval has no width if only one visit has samples. */
             entropy: components["schemas"]["Figure"];
             /** Samples */
             samples: number;
             /**
              * Shifted
-             * @description The profile is not of the same thing as on the other days.
+             * @description The day's entropy differs significantly from that of the other days.
              */
             shifted: boolean;
             /**
              * Visits
-             * @description With a sample of the profile.
+             * @description Visits with a sample of the profile.
              */
             visits: number;
         };
@@ -1743,24 +1743,24 @@ export interface components {
             by: string[];
             /**
              * Interval Level
-             * @description Of the intervals of all differences; higher than 0.95 where many rows are compared and few differ. Null without a random design.
+             * @description Level of the intervals of all differences. It is above 0.95 if many rows are compared and few differ. Null without a random design.
              */
             interval_level: number | null;
             /**
              * Part
-             * @description Share of the visits that p-values, intervals of differences and power are of: a random part where shuffling all of them would take too long. Shares are of all.
+             * @description Share of the visits used for p-values, intervals of differences and power: a random part, if shuffling all of them takes too long. Shares use all visits.
              */
             part: number;
             /** @description Null without a random design. */
             power: components["schemas"]["Power"] | null;
             /**
              * Rows
-             * @description The heaviest of either, by descending difference.
+             * @description The heaviest rows of either side, by descending difference.
              */
             rows: components["schemas"]["DiffRow"][];
             /**
              * Rows Total
-             * @description Rows that either has.
+             * @description Rows that either side has.
              */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
@@ -1780,7 +1780,7 @@ export interface components {
             file: string;
             /**
              * Id
-             * @description 0: the root, which stands for all samples.
+             * @description 0: the root, which represents all samples.
              */
             id: number;
             /**
@@ -1805,12 +1805,12 @@ export interface components {
             base_self: number[];
             /**
              * Base Total
-             * @description Likewise in its base.
+             * @description The same in the base.
              */
             base_total: number[];
             /**
              * Delta
-             * @description Share of the selection that total is, less that of the base: positive is heavier now.
+             * @description Share of the selection minus share of the base, by total. Positive: heavier in the selection.
              */
             delta: number[];
             /**
@@ -1825,23 +1825,23 @@ export interface components {
             parent: number[];
             /**
              * Self
-             * @description Likewise.
+             * @description Like `total`, for self.
              */
             self: number[];
             /**
              * Total
-             * @description Estimated core-seconds of the fleet in the selection, units for events not counted in time; without a random design what was observed. 0: it has no such stack.
+             * @description Estimated core-seconds of the fleet in the selection, or units for events not counted in time. Without a random design, the observed value. 0: the selection has no such stack.
              */
             total: number[];
         };
         /**
          * DiffFlamePruned
-         * @description What was cut off.
+         * @description The part of the tree that was cut off.
          */
         DiffFlamePruned: {
             /**
              * Heaviest
-             * @description Largest share that a node cut off has on either side: no change above it is hidden.
+             * @description Largest share of a node that was cut off, on either side. No larger change is hidden.
              */
             heaviest: number;
             /** Nodes */
@@ -1852,25 +1852,25 @@ export interface components {
          * @description One row of both selections; null evidence: one of them is no random sample.
          */
         DiffRow: {
-            /** @description Cores busy with the row on average in the weighed time of the selection; null for events not counted in time, and without a random design, like the two below. */
+            /** @description Mean number of cores busy with the row in the selection's `weighed_seconds`. Null for events not counted in time, and without a random design, like the next two fields. */
             a_cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * A Share
              * @description Estimated share of the selection.
              */
             a_share: number;
-            /** @description Likewise of its base. */
+            /** @description Mean number of cores busy with the row in the base's `weighed_seconds`. */
             b_cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * B Share
              * @description Estimated share of its base.
              */
             b_share: number;
-            /** @description a_cores - b_cores with the 95 % interval of the difference. p and q are those of shares. */
+            /** @description a_cores - b_cores with the 95 % interval of the difference. p and q are for the difference of shares. */
             cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Delta
-             * @description a_share - b_share: positive is heavier now.
+             * @description a_share - b_share. Positive: heavier in the selection.
              */
             delta: number;
             /**
@@ -1889,33 +1889,33 @@ export interface components {
             };
             /**
              * Lo
-             * @description Interval of delta at `interval_level`; it excludes 0 exactly if the row is significant.
+             * @description Interval of delta at `interval_level`. It excludes 0 exactly if the row is significant.
              */
             lo: number | null;
             /**
              * Low Confidence
-             * @description Too few visits contribute on one side for a narrow interval to be honest.
+             * @description Low confidence: too few visits of one side contribute for a narrow interval.
              */
             low_confidence: boolean;
             /**
              * P
-             * @description How often chance among visits alone makes a difference as large: visits shuffled within strata.
+             * @description Probability that chance among visits alone causes a difference as large: visits are shuffled within strata.
              */
             p: number | null;
             /**
              * Q
-             * @description Smallest rate of false discoveries at which the row is significant (Benjamini and Hochberg).
+             * @description Smallest false discovery rate at which the row is significant (Benjamini and Hochberg).
              */
             q: number | null;
             /**
              * Significant
-             * @description The interval excludes 0 (q ≤ 0.05): of rows called so at most 5 % are chance, on average.
+             * @description The interval excludes 0 (q ≤ 0.05). On average, chance causes at most 5 % of the significant rows.
              */
             significant: boolean;
         };
         /**
          * DifferingRow
-         * @description A row of which the test has surely more or less than production.
+         * @description A row whose share in the test certainly differs from production.
          */
         DifferingRow: {
             /** @description test_share − production_share, with its interval at `interval_level`; it excludes 0. */
@@ -1931,7 +1931,7 @@ export interface components {
             production_share: number;
             /**
              * Test Share
-             * @description Self, 0…1.
+             * @description Self share of the test, 0…1.
              */
             test_share: number;
         };
@@ -1947,20 +1947,20 @@ export interface components {
             counted: number;
             /**
              * Dominates
-             * @description It stands out: one of the one to three before the steepest drop.
+             * @description One of the first one to three events, before the steepest drop in importance.
              */
             dominates: boolean;
             /** Event */
             event: string;
             /**
              * Importance
-             * @description Of the model's splits, 0…1; all of the model add up to 1.
+             * @description Share of the model's splits, 0…1. All events of the model add up to 1.
              */
             importance: number;
         };
         /**
          * EventStatus
-         * @description Something that has been sampled.
+         * @description A sampled event.
          */
         EventStatus: {
             /** Event */
@@ -1980,16 +1980,16 @@ export interface components {
             asked: components["schemas"]["MachineSelectionEcho"];
             /**
              * Baseline Error
-             * @description Of always saying the mean IPC.
+             * @description Mean relative error if the prediction is always the mean IPC.
              */
             baseline_error: number | null;
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
-            /** @description Why nothing is coupled. */
+            /** @description The reason why no pair is coupled. */
             coupling_because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Error
-             * @description Of new runs: mean relative error of IPC.
+             * @description Mean relative error of IPC on new runs.
              */
             error: number | null;
             inputs: components["schemas"]["InputsAnswer"];
@@ -1999,7 +1999,7 @@ export interface components {
             left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /**
              * Pairs
-             * @description Tightest first.
+             * @description Strongest coupling first.
              */
             pairs: components["schemas"]["CoupledPair"][];
             /**
@@ -2011,17 +2011,17 @@ export interface components {
             rows_total: number;
             /**
              * Runs
-             * @description Visits of one machine that counted the same events are one.
+             * @description Number of runs. Visits of one machine that counted the same events are one run.
              */
             runs: number;
             /**
              * Steps
-             * @description From all events to few.
+             * @description Selection steps, from all events to few events.
              */
             steps: components["schemas"]["MiningStep"][];
             /**
              * Tune
-             * @description Parameter of the tightest significant pair.
+             * @description Parameter of the strongest significant pair.
              */
             tune: string | null;
         };
@@ -2032,32 +2032,32 @@ export interface components {
         ExperimentRun: {
             /**
              * Beside
-             * @description Empty: the run alone.
+             * @description Empty: the target ran alone.
              */
             beside: string[];
             /**
              * Cores
-             * @description Of a run alone: that it kept busy.
+             * @description For a run alone: cores that it kept busy.
              */
             cores: number | null;
             /**
              * Gigabytes
-             * @description Of a run alone: read and written a second.
+             * @description For a run alone: GB read and written per second.
              */
             gigabytes: number | null;
             /**
              * Line
-             * @description From 1, the heading among them.
+             * @description Line number from 1, including the heading.
              */
             line: number;
             /**
              * Lines
-             * @description Of a run alone: millions a second into the shared cache.
+             * @description For a run alone: million lines per second into the shared cache.
              */
             lines: number | null;
             /**
              * Metric
-             * @description time, cpi or ipc; null: only the run's pressure is known.
+             * @description time, cpi or ipc. Null: the run measured only pressure.
              */
             metric: string | null;
             /** Platform */
@@ -2066,7 +2066,7 @@ export interface components {
             target: string;
             /**
              * Value
-             * @description Seconds, cycles per instruction, or its inverse.
+             * @description Seconds, cycles per instruction, or instructions per cycle.
              */
             value: number | null;
         };
@@ -2094,7 +2094,7 @@ export interface components {
             beside: number;
             /**
              * Name
-             * @description What questions call it: experiments=…
+             * @description Name for the parameter `experiments` of other routes.
              */
             name: string;
             /** Platforms */
@@ -2126,7 +2126,7 @@ export interface components {
             beside: number;
             /**
              * Name
-             * @description What questions call it: experiments=…
+             * @description Name for the parameter `experiments` of other routes.
              */
             name: string;
             /** Platforms */
@@ -2134,7 +2134,7 @@ export interface components {
         };
         /**
          * ExperimentSets
-         * @description All experiments that are kept, the newest first.
+         * @description All stored experiments, the newest first.
          */
         ExperimentSets: {
             /** Experiments */
@@ -2142,14 +2142,14 @@ export interface components {
         };
         /**
          * ExplainedAnswer
-         * @description What one label says of a change.
+         * @description The part of a change that one label explains.
          */
         ExplainedAnswer: {
-            /** @description Part of the change, 1: all of it; below 0 or above 1 where other changes counteract. */
+            /** @description Explained part of the change. 1: all of it. Below 0 or above 1 if other changes counteract. */
             explained: components["schemas"]["IntervalAnswer"];
             /**
              * Kind
-             * @description mix: its values' parts of the whole changed, and their shares differ, as in a roll-out; within: the share changed in one value beyond what it did in the others.
+             * @description mix: the values' parts of the whole changed, and their shares differ, as in a roll-out. within: the share changed in one value beyond its change in the others.
              * @enum {string}
              */
             kind: "mix" | "within";
@@ -2157,23 +2157,23 @@ export interface components {
             label: string;
             /**
              * P
-             * @description How often chance among visits makes as much.
+             * @description Probability that chance among visits explains as much.
              */
             p: number;
             /** Significant */
             significant: boolean;
             /**
              * Value
-             * @description That did most: that came or went (mix), or that changed (within). Empty: those without the label.
+             * @description The value with the largest effect: it came or went (mix), or changed (within). Empty: profiles without the label.
              */
             value: string;
         };
         /**
          * FeatureAnswer
-         * @description The share of the functions that a feature would touch, together.
+         * @description The total share of the functions that a feature affects.
          */
         FeatureAnswer: {
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Functions
@@ -2182,40 +2182,40 @@ export interface components {
             functions: string;
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest.
+             * @description Low confidence: too few visits contribute for a narrow interval.
              */
             low_confidence: boolean | null;
             /**
              * Rows
-             * @description The largest of them.
+             * @description The largest of the functions.
              */
             rows: components["schemas"]["FeatureRow"][];
             /** Rows Total */
             rows_total: number;
-            /** @description Part that is saved if the functions become `speedup` times as fast. */
+            /** @description Saved share if the functions become `speedup` times as fast. */
             saved: components["schemas"]["Figure"] | null;
             selection: components["schemas"]["SelectionEcho"];
-            /** @description Of all that the labels choose, 0…1. */
+            /** @description Share of everything that the label matchers select, 0…1. */
             share: components["schemas"]["Figure"] | null;
             /** Speedup */
             speedup: number;
             totals: components["schemas"]["TotalsAnswer"];
             /**
              * Visits
-             * @description Visits that it is made of.
+             * @description Visits that contribute to the share.
              */
             visits: number | null;
         };
         /**
          * FeatureRow
-         * @description One of the functions that would be touched.
+         * @description One of the functions that the feature affects.
          */
         FeatureRow: {
             /** Function */
             function: string;
             /**
              * Share
-             * @description Self, estimated, of the selection, 0…1.
+             * @description Estimated share of the selection by self, 0…1.
              */
             share: number;
         };
@@ -2238,14 +2238,14 @@ export interface components {
         Fit: {
             /**
              * Bend
-             * @description Of the curve: the larger, the sooner it follows the law.
+             * @description Bend of the curve: the larger, the sooner the curve follows the law.
              */
             bend: number;
-            /** @description C of the law C / √samples through the present: the distance now × √samples. 0: all visits show the same. */
+            /** @description C of the law C / √samples through the present point: the present distance × √samples. 0: all visits are alike. */
             constant: components["schemas"]["IntervalAnswer"];
             /**
              * Exponent
-             * @description Slope of the curve now, on logarithms: -0.5 where the law holds, nearer to 0 where a long tail of rows has few samples.
+             * @description Present slope of the curve on logarithmic scales: -0.5 where the law holds, nearer to 0 if a long tail of rows has few samples.
              */
             exponent: number;
             /** Points */
@@ -2257,12 +2257,12 @@ export interface components {
             samples_per_visit: number;
             /**
              * Scale
-             * @description Of the curve, in samples; 0: the distance is 0 throughout.
+             * @description Scale of the curve, in samples. 0: the distance is 0 throughout.
              */
             scale: number;
             /**
              * Visits
-             * @description Visits with a sample of a row: what the fit is of. `totals.visits_ingested` also counts those that watched and saw nothing of the selection.
+             * @description Visits with a sample of a row, which the fit uses. `totals.visits_ingested` also counts visits that watched and saw nothing of the selection.
              */
             visits: number;
         };
@@ -2273,12 +2273,12 @@ export interface components {
         FitPoint: {
             /**
              * Distance
-             * @description Their mean Manhattan distance from the other visits, 0…2.
+             * @description Mean Manhattan distance of the subsets from the other visits, 0…2.
              */
             distance: number;
             /**
              * Samples
-             * @description Samples they have on average, less the share of all samples that these are: as the other visits, which they are compared with, vary as well.
+             * @description Mean number of samples of the subsets, less their share of all samples, because the other visits vary as well.
              */
             samples: number;
         };
@@ -2296,13 +2296,13 @@ export interface components {
             functions: components["schemas"]["FlameFunction"][];
             /**
              * Inverted
-             * @description Callees stand above their callers.
+             * @description Callees are above their callers.
              */
             inverted: boolean;
             nodes: components["schemas"]["FlameNodes"];
             /**
              * Path
-             * @description Ids of the functions from the whole tree's root down to this one's, which is the last; empty for the whole.
+             * @description Ids of the functions from the root of the whole tree to the root of this one, which is the last. Empty for the whole tree.
              */
             path: number[];
             pruned: components["schemas"]["Pruned"];
@@ -2311,14 +2311,14 @@ export interface components {
         };
         /**
          * FlameDiffAnswer
-         * @description The trees of calls of two selections as one. Whether a function's change is chance says /diff.
+         * @description The trees of calls of two selections as one. /diff tests whether a function's change is chance.
          */
         FlameDiffAnswer: {
             base: components["schemas"]["SelectionEcho"];
             base_totals: components["schemas"]["TotalsAnswer"];
             /**
              * Base Whole
-             * @description Likewise of its base.
+             * @description The same of the base.
              */
             base_whole: number;
             /** Functions */
@@ -2329,7 +2329,7 @@ export interface components {
             totals: components["schemas"]["TotalsAnswer"];
             /**
              * Whole
-             * @description What shares of the selection are of, in the unit of `nodes.total`.
+             * @description The total of the selection that its shares refer to, in the unit of `nodes.total`.
              */
             whole: number;
         };
@@ -2342,7 +2342,7 @@ export interface components {
             binary: string;
             /**
              * Effective
-             * @description How many independent samples the function's share is worth. Its nodes borrow that for their intervals: the design effect is the function's. Null for the root, light functions, and without a random design.
+             * @description Effective number of independent samples of the function's share. The intervals of its nodes use the function's design effect. Null for the root, for light functions, and without a random design.
              */
             effective: number | null;
             /**
@@ -2352,18 +2352,18 @@ export interface components {
             file: string;
             /**
              * Id
-             * @description 0: the root, which stands for all samples; below 0: no function, but the value of a label.
+             * @description 0: the root, which represents all samples. Below 0: not a function but the value of a label.
              */
             id: number;
             /**
              * Kind
-             * @description marker: no code; it says what is missing from the stack there.
+             * @description marker: not code; the name describes what is missing from the stack there.
              * @enum {string}
              */
             kind: "user" | "kernel" | "marker";
             /**
              * Label
-             * @description The label whose value the name is; null for functions.
+             * @description The label that `name` is a value of. Null for functions.
              */
             label: string | null;
             /** Name */
@@ -2391,17 +2391,17 @@ export interface components {
             parent: number[];
             /**
              * Pruned
-             * @description Likewise, of nodes cut off below: total = self + pruned + the children's totals.
+             * @description Like `total`, of nodes that were cut off below: total = self + pruned + the children's totals.
              */
             pruned: number[];
             /**
              * Self
-             * @description Likewise.
+             * @description Like `total`, for self.
              */
             self: number[];
             /**
              * Total
-             * @description Estimated core-seconds of the fleet, units for events not counted in time; without a random design what was observed.
+             * @description Estimated core-seconds of the fleet, or units for events not counted in time. Without a random design, the observed value.
              */
             total: number[];
         };
@@ -2413,7 +2413,7 @@ export interface components {
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Curved
-             * @description The points bend: the limit is not to be trusted.
+             * @description The points bend, so the limit is not reliable.
              */
             curved: boolean | null;
             /**
@@ -2421,7 +2421,7 @@ export interface components {
              * @description Load without requests.
              */
             intercept: number | null;
-            /** @description Requests per second at which it is full; null: `because` says why. */
+            /** @description Requests per second at which the machines are full. Null: `because` gives the reason. */
             limit: components["schemas"]["Figure"] | null;
             /** Observations */
             observations: number | null;
@@ -2429,36 +2429,36 @@ export interface components {
             r2: number | null;
             /**
              * Reach
-             * @description Largest rate seen ÷ limit: the further from 1, the more is guessed.
+             * @description Largest observed rate ÷ limit: the further from 1, the longer the extrapolation.
              */
             reach: number | null;
             /**
              * Slope
-             * @description Load for each request per second.
+             * @description Additional load per request per second.
              */
             slope: number | null;
         };
         /**
          * FrequencyAnswer
-         * @description Predicted slowdowns, each with what the model leaves out.
+         * @description Predicted slowdowns, and what the model leaves out.
          */
         FrequencyAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
             /** Base Mhz */
             base_mhz: number | null;
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             inputs: components["schemas"]["InputsAnswer"];
             /**
              * Latencies
-             * @description Nanoseconds of a miss by platform, that were used.
+             * @description The nanoseconds of a miss used for each platform.
              */
             latencies: components["schemas"]["Coefficient"][];
             /** Left Out */
             left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /**
              * Limits
-             * @description What the model leaves out.
+             * @description Visits and platforms that the model leaves out.
              */
             limits: string[];
             memory: components["schemas"]["Memory"] | null;
@@ -2475,14 +2475,14 @@ export interface components {
          */
         FrequencyFitAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             inputs: components["schemas"]["InputsAnswer"];
             /** Left Out */
             left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /**
              * Limits
-             * @description What the model leaves out.
+             * @description Visits and applications that the model leaves out.
              */
             limits: string[];
             memory: components["schemas"]["Memory"] | null;
@@ -2502,38 +2502,38 @@ export interface components {
             application: string;
             /**
              * Base Mhz
-             * @description What slowdowns are against.
+             * @description Frequency that slowdowns are relative to.
              */
             base_mhz: number | null;
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Clipped
-             * @description A or B is 0, since by chance it came out negative.
+             * @description A or B is 0, because its fitted value was negative by chance.
              */
             clipped: boolean;
             /**
              * Cpu Seconds
-             * @description Of the fleet in the covered time, of what was counted.
+             * @description Core-seconds of the fleet in the covered time, of the counted control groups.
              */
             cpu_seconds: number;
             /**
              * Load Correlation
-             * @description Of frequency and load, whose effect is fitted too: near 1 the two can hardly be separated.
+             * @description Correlation of frequency and load. The fit includes the effect of load; near 1 the two effects can hardly be separated.
              */
             load_correlation: number | null;
             /** Low Confidence */
             low_confidence: boolean;
-            /** @description Why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any does. */
+            /** @description The reason why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any frequency does. */
             lowest_at_memory_because: components["schemas"]["NoAnswerReason"] | null;
-            /** @description The same with the asked frequency of the memory; null also where none was asked for. */
+            /** @description The same with the requested memory frequency. Null also if none was requested. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
-            /** @description Lowest frequency that keeps the wanted performance; null: `because` says whether none does, or any. */
+            /** @description Lowest frequency that keeps the requested performance. Null: no frequency keeps it, or any does; `because` has the reason. */
             lowest_mhz: components["schemas"]["Figure"] | null;
             /** Machines */
             machines: number;
-            /** @description Share of its time at the base frequency that does not go with the clock. */
+            /** @description Share of the time at the base frequency that does not scale with the clock. */
             off_chip: components["schemas"]["Figure"] | null;
-            /** @description A: cycles per instruction if nothing waited. */
+            /** @description A: cycles per instruction without waiting. */
             on_chip_cpi: components["schemas"]["Figure"] | null;
             /** Platform */
             platform: string;
@@ -2541,7 +2541,7 @@ export interface components {
             slowdowns: components["schemas"]["Slowdown"][];
             /**
              * Steps
-             * @description What was seen, the lowest frequency first.
+             * @description The observed steps, the lowest frequency first.
              */
             steps: components["schemas"]["FrequencyStep"][];
             /** Visits */
@@ -2559,18 +2559,18 @@ export interface components {
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Cpu Seconds
-             * @description Of the fleet in the covered time, by the visits that can be used.
+             * @description Core-seconds of the fleet in the covered time, from the visits that can be used.
              */
             cpu_seconds: number;
             /** Low Confidence */
             low_confidence: boolean;
-            /** @description Why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any does. */
+            /** @description The reason why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any frequency does. */
             lowest_at_memory_because: components["schemas"]["NoAnswerReason"] | null;
-            /** @description The same with the asked frequency of the memory; null also where none was asked for. */
+            /** @description The same with the requested memory frequency. Null also if none was requested. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
-            /** @description Lowest frequency that keeps the wanted performance; null: `because` says whether none does, or any. */
+            /** @description Lowest frequency that keeps the requested performance. Null: no frequency keeps it, or any does; `because` has the reason. */
             lowest_mhz: components["schemas"]["Figure"] | null;
-            /** @description Share of its time at the base frequency that waits for memory. */
+            /** @description Share of the time at the base frequency that waits for memory. */
             off_chip: components["schemas"]["Figure"] | null;
             /** Slowdowns */
             slowdowns: components["schemas"]["Slowdown"][];
@@ -2584,12 +2584,12 @@ export interface components {
         FrequencyStep: {
             /**
              * Fitted
-             * @description The same by the fit.
+             * @description Cycles per instruction by the fit.
              */
             fitted: number;
             /**
              * Held Out
-             * @description Relative error of what the other steps foretell of this one; null: they are fewer than two.
+             * @description Relative error of the prediction of this step from the other steps. Null: there are fewer than two others.
              */
             held_out: number | null;
             /** Machines */
@@ -2601,12 +2601,12 @@ export interface components {
             mhz: number;
             /**
              * Naive
-             * @description The same if all time were on the chip: one CPI at any frequency.
+             * @description The same if all time were on the chip, so that CPI is equal at any frequency.
              */
             naive: number | null;
             /**
              * Ns Per Instruction
-             * @description As counted.
+             * @description Cycles per instruction as counted.
              */
             ns_per_instruction: number;
             /** Visits */
@@ -2614,45 +2614,45 @@ export interface components {
         };
         /**
          * FrequencyTimesAnswer
-         * @description The fit of times, and what follows from it.
+         * @description The fit of times, and its predictions.
          */
         FrequencyTimesAnswer: {
             /**
              * Base Memory Mhz
-             * @description The memory's frequency at the base; of several that of the fastest runs. Null: not known.
+             * @description The memory's frequency at the base. With several, the frequency of the fastest runs. Null: not known.
              */
             base_memory_mhz: number | null;
             /**
              * Base Mhz
-             * @description What slowdowns are against.
+             * @description Frequency that slowdowns are relative to.
              */
             base_mhz: number | null;
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Clipped
-             * @description A, B or C is 0, since by chance it came out negative.
+             * @description A, B or C is 0, because its fitted value was negative by chance.
              */
             clipped: boolean;
-            /** @description B: seconds that go with no frequency that varied. */
+            /** @description B: seconds that scale with no frequency that varied. */
             fixed_seconds: components["schemas"]["Figure"] | null;
             /**
              * Held Out Error
-             * @description Mean of the rows' `held_out` without their signs.
+             * @description Mean absolute value of the rows' `held_out`.
              */
             held_out_error: number | null;
             /**
              * Limits
-             * @description What the model leaves out.
+             * @description Parts that the model leaves out.
              */
             limits: string[];
             lowest_at_memory_because: components["schemas"]["NoAnswerReason"] | null;
-            /** @description The same with the asked frequency of the memory; null also where none was asked for. */
+            /** @description The same with the requested memory frequency. Null also if none was requested. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
-            /** @description Why there is no lowest: unreachable, no frequency keeps it; unbounded, any does. */
+            /** @description The reason why there is no lowest frequency: unreachable, no frequency keeps it; unbounded, any frequency does. */
             lowest_because: components["schemas"]["NoAnswerReason"] | null;
-            /** @description Lowest frequency that keeps the wanted performance; null: none does, any does, or nothing is known. */
+            /** @description Lowest frequency that keeps the requested performance. Null: no frequency keeps it, any does, or nothing is known. */
             lowest_mhz: components["schemas"]["Figure"] | null;
-            /** @description Its effect is assumed; null also where it was fitted. */
+            /** @description The assumed effect of the memory. Null also if the effect was fitted. */
             memory: components["schemas"]["Memory"] | null;
             /** @description C: cycles of the memory; null: its frequency did not vary. */
             memory_cycles: components["schemas"]["Figure"] | null;
@@ -2660,10 +2660,10 @@ export interface components {
             memory_target_mhz: number | null;
             /**
              * Naive Error
-             * @description The same of `naive`.
+             * @description Mean absolute value of the rows' `naive`.
              */
             naive_error: number | null;
-            /** @description Share of the time at the base that does not go with the cores' clock. */
+            /** @description Share of the time at the base that does not scale with the cores' clock. */
             off_chip: components["schemas"]["Figure"] | null;
             /** @description A: cycles of the cores. */
             on_chip_cycles: components["schemas"]["Figure"] | null;
@@ -2671,7 +2671,7 @@ export interface components {
             performance: number;
             /**
              * Rows
-             * @description What was given, by frequency.
+             * @description The given times by frequency.
              */
             rows: components["schemas"]["TimedSetting"][];
             /** Runs */
@@ -2680,13 +2680,13 @@ export interface components {
             slowdowns: components["schemas"]["TimedSlowdown"][];
             /**
              * Spread
-             * @description Standard deviation of times around the fit, relative; null: none is left over to say, and intervals are open.
+             * @description Relative standard deviation of times around the fit. Null: no time is left over to estimate it, and intervals are open.
              */
             spread: number | null;
         };
         /**
          * GraphEdge
-         * @description One function calls another; a stack counts once, however often the call stands in it.
+         * @description One function calls another; a stack counts once, however often the call occurs in it.
          */
         GraphEdge: {
             /** Callee */
@@ -2704,12 +2704,12 @@ export interface components {
             hi: number | null;
             /**
              * Lo
-             * @description 95 % interval, of as many independent samples as the callee's total is worth.
+             * @description 95 % interval, from the effective number of samples of the callee's total.
              */
             lo: number | null;
             /**
              * Residual
-             * @description Some of its stacks have functions in between that are not shown.
+             * @description Some of its stacks have functions in between that the graph does not show.
              */
             residual: boolean;
             /**
@@ -2719,7 +2719,7 @@ export interface components {
             share: number;
             /**
              * Units
-             * @description Units observed.
+             * @description Observed units.
              */
             units: number;
         };
@@ -2744,7 +2744,7 @@ export interface components {
             kind: "user" | "kernel" | "marker";
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest.
+             * @description Low confidence: too few visits contribute for a narrow interval.
              */
             low_confidence: boolean;
             /** Machines */
@@ -2753,14 +2753,14 @@ export interface components {
             name: string;
             /**
              * Self
-             * @description Units observed whose innermost function it is.
+             * @description Observed units of samples whose innermost function this is.
              */
             self: number;
             /** Self Hi */
             self_hi: number | null;
             /**
              * Self Lo
-             * @description 95 % interval; null without a random design, as below.
+             * @description 95 % interval. Null without a random design, as in the other intervals.
              */
             self_lo: number | null;
             /**
@@ -2775,7 +2775,7 @@ export interface components {
             status: "full" | "symtab" | "binary_only" | "unknown";
             /**
              * Total
-             * @description Units observed of stacks it stands in, each once.
+             * @description Observed units of stacks that contain it; each stack counts once.
              */
             total: number;
             /** Total Hi */
@@ -2786,7 +2786,7 @@ export interface components {
             total_share: number;
             /**
              * Visits
-             * @description Visits with a sample in its total; null where merged cells do not know.
+             * @description Visits with a sample in its total. Null if merged cells were read, which do not count visits.
              */
             visits: number | null;
         };
@@ -2798,52 +2798,52 @@ export interface components {
             apu: components["schemas"]["Figure"];
             /**
              * Largest Disagreement
-             * @description Of the two overlaps of one machine in one visit, 0…1.
+             * @description Largest difference between the two overlaps of one machine in one visit, 0…1.
              */
             largest_disagreement: number;
             /** @description Core-time with both threads busy. */
             overlap: components["schemas"]["Figure"];
-            /** @description APU by the operating systems, in these visits alone. */
+            /** @description APU by the operating systems' times, in the visits with counters only. */
             system_apu: components["schemas"]["Figure"];
-            /** @description What overlap would be if threads were busy independently of each other. */
+            /** @description Overlap if threads were busy independently of each other. */
             system_overlap: components["schemas"]["Figure"];
             thread_any: components["schemas"]["Figure"];
-            /** @description Of threads, by cycles; far from the one by times, one of the two is wrong. */
+            /** @description Utilisation of threads by cycles. If it is far from the utilisation by times, one of the two is wrong. */
             utilisation: components["schemas"]["Figure"];
         };
         /**
          * InputsAnswer
-         * @description What an answer is made of.
+         * @description The data that an answer uses.
          */
         InputsAnswer: {
             /**
              * Covered Seconds
-             * @description Of the asked time, those that the campaign's rounds drew visits of.
+             * @description Seconds of the requested range in which the campaign's rounds drew visits.
              */
             covered_seconds: number;
             /**
              * Design
-             * @description random; none: visits by hand, which say nothing of the fleet, or none was looked at.
+             * @description random; none: visits by hand, which do not represent the fleet, or no visits were read.
              */
             design: string;
             /**
              * Missing
-             * @description Counters without a value, and why.
+             * @description Counters without a value, with the reason.
              */
             missing: components["schemas"]["MissingCounter"][];
             /**
              * Population
-             * @description Machines the campaign draws from, a mean over the covered time.
+             * @description Machines that the campaign draws from, as a mean over the covered time.
              */
             population: number;
             /**
              * Used
-             * @description Of those, with what the model needs.
+             * @description Number of these visits that have the data that the model needs.
              */
             used: number;
             /**
              * Visits
-             * @description Ingested visits of the selection; 0 where none was looked at, since named experiments train the model.
+             * @description Ingested visits of the selection. 0 if none were read, because named experiments train the model.
              */
             visits: number;
         };
@@ -2860,24 +2860,24 @@ export interface components {
             baseline: number | null;
             /**
              * Baseline Error
-             * @description Mean absolute error of saying just that.
+             * @description Mean absolute error of predicting the mean degradation.
              */
             baseline_error: number | null;
             because: components["schemas"]["NoAnswerReason"] | null;
             chip: components["schemas"]["Chip"];
             /**
              * Error
-             * @description That of the function, on the same mixes.
+             * @description Mean absolute error of the function, on the same mixes.
              */
             error: number | null;
             inputs: components["schemas"]["InputsAnswer"];
             /** Left Out */
             left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
-            /** @description Null: none was asked about, or nothing is known. */
+            /** @description Null: no mix was requested, or no prediction is possible. */
             mix: components["schemas"]["MixAnswer"] | null;
             /**
              * Mixes
-             * @description Visits, or runs of experiments, beside known neighbours, that trained it.
+             * @description Training visits, or runs of experiments, beside known neighbours.
              */
             mixes: number;
             /**
@@ -2889,7 +2889,7 @@ export interface components {
             rows: components["schemas"]["PieceRow"][];
             /** Rows Total */
             rows_total: number;
-            /** @description The target alone; null: too few visits, or no run. */
+            /** @description The target alone. Null: too few visits, or no run. */
             solo: components["schemas"]["SoloRow"] | null;
             source: components["schemas"]["Source"];
             /**
@@ -2901,12 +2901,12 @@ export interface components {
             target: string;
             /**
              * Typical Gigabytes
-             * @description Per second.
+             * @description GB per second.
              */
             typical_gigabytes: number | null;
             /**
              * Typical Lines
-             * @description The target's own pressure on average, millions per second.
+             * @description Mean pressure of the target itself, millions of lines per second.
              */
             typical_lines: number | null;
         };
@@ -2936,7 +2936,7 @@ export interface components {
         };
         /**
          * KnownFiles
-         * @description Which of the files that were asked about are stored.
+         * @description The requested files that are stored.
          */
         KnownFiles: {
             /** Files */
@@ -2950,7 +2950,7 @@ export interface components {
         LabelAnswer: {
             /**
              * More
-             * @description Values beyond `limit`.
+             * @description Number of values beyond `limit`.
              */
             more: number;
             /**
@@ -2971,12 +2971,12 @@ export interface components {
         LabelValue: {
             /**
              * Seconds
-             * @description As observed; null for events not counted in time.
+             * @description Observed seconds. Null for events not counted in time.
              */
             seconds: number | null;
             /**
              * Share
-             * @description Estimated, of the selection.
+             * @description Estimated share of the selection.
              */
             share: number;
             /**
@@ -3001,12 +3001,12 @@ export interface components {
         LineRow: {
             /**
              * Function Id
-             * @description Null unless the table goes by function.
+             * @description Null unless `by` contains function.
              */
             function_id: number | null;
             /**
              * Key
-             * @description One member for each key of `by`; with function also file, binary, status and kind, with line also file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.
+             * @description One member for each key of `by`. With function also file, binary, status and kind; with line also file. The empty text: the profile does not have the label. Line 0: the part of a function without a known line.
              * @example {
              *       "binary": "libc.so.6",
              *       "file": "malloc.c",
@@ -3020,17 +3020,17 @@ export interface components {
             };
             /**
              * Line
-             * @description From 1 on.
+             * @description Line number, from 1.
              */
             line: number;
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             * @description Low confidence: too few visits contribute for a narrow interval, so it is widened.
              */
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines with a sample in the row's total; null where merged cells do not know.
+             * @description Machines with a sample in the row's total. Null if merged cells were read, which do not count machines.
              */
             machines: number | null;
             /**
@@ -3038,28 +3038,28 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** Self Hi */
             self_hi: number | null;
             /**
              * Self Lo
-             * @description 95 % interval of the share; null without a random design, like all intervals.
+             * @description 95 % interval of the share. Null without a random design, like all intervals.
              */
             self_lo: number | null;
             /**
              * Self Samples
-             * @description Null where merged cells do not know, like total_samples.
+             * @description Null if merged cells were read, which do not count samples; likewise total_samples.
              */
             self_samples: number | null;
             /**
              * Self Seconds
-             * @description As observed; null for events not counted in time, like total_seconds.
+             * @description Observed seconds. Null for events not counted in time, like total_seconds.
              */
             self_seconds: number | null;
             /**
              * Self Share
-             * @description Estimated share of the whole selection, before focus and ignore; without a random design the share observed. Likewise total_share.
+             * @description Estimated share of the whole selection, before focus and ignore. Without a random design, the observed share. Likewise total_share.
              */
             self_share: number;
             /**
@@ -3096,12 +3096,12 @@ export interface components {
         LinesAnswer: {
             /**
              * Functions
-             * @description Those that were found, the heaviest hundred of them.
+             * @description The functions that match, at most the heaviest hundred.
              */
             functions: components["schemas"]["NamedFunction"][];
             /** Functions Total */
             functions_total: number;
-            /** @description All of them as one; its key is empty. */
+            /** @description All the functions as one row. Its key is empty. */
             itself: components["schemas"]["TableRow"];
             /**
              * Remainder Self
@@ -3110,7 +3110,7 @@ export interface components {
             remainder_self: number;
             /**
              * Rows
-             * @description By version, then line; the `limit` with the most total. Their self, `remainder_self` and `without_line` add up to `itself.self`.
+             * @description By version, then line: the `limit` lines with the largest total. Their self, `remainder_self` and `without_line` add up to `itself.self`.
              */
             rows: components["schemas"]["LineRow"][];
             /** Rows Total */
@@ -3119,12 +3119,12 @@ export interface components {
             totals: components["schemas"]["TotalsAnswer"];
             /**
              * Versions
-             * @description Texts by file; those that are stored first, heavier ones before lighter ones.
+             * @description Texts by file: stored texts first, heavier ones before lighter ones.
              */
             versions: components["schemas"]["VersionAnswer"][];
             /**
              * Without Line
-             * @description Units of self of the functions without a known line: no debug information, or not ingested with it yet.
+             * @description Units of self of the functions without a known line: there is no debug information, or the samples are not ingested with it yet.
              */
             without_line: number;
         };
@@ -3145,47 +3145,47 @@ export interface components {
             compared_visits: number | null;
             /**
              * Covered
-             * @description Part of production's samples in rows that the test ran at all, 0…1.
+             * @description Share of production's samples in rows that the test ran at all, 0…1.
              */
             covered: number | null;
             /**
              * Distance
-             * @description Manhattan distance of the two profiles, 0 alike … 2.
+             * @description Manhattan distance of the two profiles: 0 if they are alike, at most 2.
              */
             distance: number | null;
-            /** @description Distance of such parts from the rest of production: what chance alone makes. */
+            /** @description Distance of such parts from the rest of production: the effect of chance alone. */
             floor: components["schemas"]["Figure"] | null;
             /**
              * Interval Level
-             * @description Of the intervals of all rows' differences; higher than 0.95 where many rows are compared and few differ.
+             * @description Level of the intervals of all rows' differences. It is above 0.95 if many rows are compared and few differ.
              */
             interval_level: number | null;
-            /** @description Distance of the test by as many visits and samples as random parts of production have. */
+            /** @description Distance of the test from production, from as many visits and samples as the random parts of production have. */
             matched: components["schemas"]["Figure"] | null;
             /**
              * P
-             * @description Part of them that are as far from production as the test.
+             * @description Share of these parts that are as far from production as the test.
              */
             p: number | null;
             /**
              * Representative
-             * @description Nothing says that the test is no part of production. Null like the next ones: `because` says why.
+             * @description True: the data show no difference between the test and a part of production. Null, like the next fields: `because` gives the reason.
              */
             representative: boolean | null;
             /**
              * Rows
-             * @description What makes the difference, the largest first.
+             * @description The rows that cause the difference, the largest first.
              */
             rows: components["schemas"]["DifferingRow"][];
             /** Rows Total */
             rows_total: number;
-            /** @description The test. */
+            /** @description Visits of the test. */
             selection: components["schemas"]["SelectionEcho"];
             totals: components["schemas"]["TotalsAnswer"];
         };
         /**
          * MachineSelectionEcho
-         * @description Which machines, and when.
+         * @description The selected machines and the time range.
          */
         MachineSelectionEcho: {
             /**
@@ -3216,7 +3216,7 @@ export interface components {
         MachineTypesAnswer: {
             /**
              * Apu Basis
-             * @description What APU is by, of both types alike. counters: of cycles, where both types have them in nine of ten visits. operating_system: times of logical CPUs, as if threads were busy independently of each other. Null: nothing is said.
+             * @description Source of APU, the same for both types. counters: cycle counters, if both types have them in nine of ten visits. operating_system: times of logical CPUs, with threads assumed to be busy independently of each other. Null: no APU is given.
              */
             apu_basis: ("counters" | "operating_system") | null;
             apu_because: components["schemas"]["NoAnswerReason"] | null;
@@ -3225,27 +3225,27 @@ export interface components {
             asked: components["schemas"]["MachineSelectionEcho"];
             /**
              * Basis
-             * @description equal_traffic: machines of both types are taken to get as many requests. request_rates: both are compared at the load `full`, whatever each got.
+             * @description equal_traffic: both types are assumed to get equally many requests per machine. request_rates: both are compared at the load `full`, regardless of their traffic.
              * @enum {string}
              */
             basis: "equal_traffic" | "request_rates";
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /** By Apu */
             by_apu: ("old" | "new" | "unclear") | null;
             /**
              * By Utilisation
-             * @description The type that costs less for the same work; unclear: the interval holds the ratio of prices.
+             * @description The type that costs less for the same work. unclear: the interval contains the ratio of prices.
              */
             by_utilisation: ("old" | "new" | "unclear") | null;
             /**
              * Coefficients
-             * @description Overlap coefficients that were used.
+             * @description The overlap coefficients used.
              */
             coefficients: components["schemas"]["Coefficient"][];
             /**
              * Full
-             * @description Load that is compared; null without request rates.
+             * @description Load at which the types are compared. Null without request rates.
              */
             full: number | null;
             inputs: components["schemas"]["InputsAnswer"];
@@ -3253,27 +3253,27 @@ export interface components {
             left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /**
              * Price Ratio
-             * @description new ÷ old. Null: `because` says why.
+             * @description new ÷ old. Null: `because` gives the reason.
              */
             price_ratio: number | null;
             /**
              * Rows
-             * @description Old, then new, as far as they have visits.
+             * @description The old type, then the new one, if they have visits.
              */
             rows: components["schemas"]["TypeRow"][];
             /**
              * Step Seconds
-             * @description Of the means of rates and loads; null without rates.
+             * @description Level of the intervals of mean rates and loads. Null without rates.
              */
             step_seconds: number | null;
             /**
              * Stress Test
-             * @description A stress test must decide: the two disagree, APU itself is unclear, or load is no line of the rate.
+             * @description A stress test must decide: the two disagree, APU itself is unclear, or load is not a line of the rate.
              */
             stress_test: boolean | null;
-            /** @description Why utilisation says nothing, of request rates. */
+            /** @description The reason why utilisation gives no answer, with request rates. */
             utilisation_because: components["schemas"]["NoAnswerReason"] | null;
-            /** @description Machines of the old type that one of the new replaces, by utilisation: by loads under equal traffic, or by requests at equal load. Null like the next ones: `because` or `utilisation_because` says why. */
+            /** @description Machines of the old type that one of the new replaces, by utilisation: by loads under equal traffic, or by requests at equal load. Null, like the next fields: `because` or `utilisation_because` gives the reason. */
             utilisation_ratio: components["schemas"]["Figure"] | null;
         };
         /**
@@ -3288,32 +3288,32 @@ export interface components {
         };
         /**
          * Memory
-         * @description Another frequency of the memory, and what is assumed of it.
+         * @description Another memory frequency, and its assumed effect.
          */
         Memory: {
             /** Measured Mhz */
             measured_mhz: number;
             /**
              * Part
-             * @description Of the time that waits, what is taken to go with the memory's clock.
+             * @description Share of the waiting time that is assumed to scale with the memory's clock.
              */
             part: number;
             /** Target Mhz */
             target_mhz: number;
             /**
              * Waiting
-             * @description How many times as long the waiting takes.
+             * @description Factor of the waiting time.
              */
             waiting: number;
         };
         /**
          * MiningStep
-         * @description One model on the way.
+         * @description One model of the selection steps.
          */
         MiningStep: {
             /**
              * Error
-             * @description Mean relative error of IPC on the runs that choose.
+             * @description Mean relative error of IPC on the runs used to select events.
              */
             error: number;
             /** Events */
@@ -3352,41 +3352,41 @@ export interface components {
             path: string;
             /**
              * Reason
-             * @description Why there are none, a sentence; may be empty.
+             * @description The reason why it has no symbols, as a sentence; may be empty.
              */
             reason: string;
             /**
              * Share
-             * @description Share of the last day's samples with a nameless frame there.
+             * @description Share of the last day's samples with a frame without a name in this binary.
              */
             share: number;
         };
         /**
          * MixAnswer
-         * @description The mix that was asked about.
+         * @description The requested mix.
          */
         MixAnswer: {
             /**
              * Baseline
-             * @description Mean degradation of all training mixes, which knows nothing of pressure.
+             * @description Mean degradation of all training mixes, regardless of pressure.
              */
             baseline: number | null;
             because: components["schemas"]["NoAnswerReason"] | null;
-            /** @description Time ratio − 1 beside these, with the interval of one visit. */
+            /** @description Time ratio − 1 in this mix, with the interval of one visit. */
             degradation: components["schemas"]["Figure"] | null;
             /**
              * Extrapolated
-             * @description No training mix had such pressures.
+             * @description No training mix had such pressure.
              */
             extrapolated: boolean | null;
             /**
              * Gigabytes
-             * @description Per second, as before.
+             * @description GB per second, including the target's own.
              */
             gigabytes: number | null;
             /**
              * Lines
-             * @description Millions per second, the target's own among them.
+             * @description Millions of lines per second, including the target's own.
              */
             lines: number | null;
             /** Piece */
@@ -3403,22 +3403,22 @@ export interface components {
             destination: string;
             /**
              * Instructions
-             * @description Estimated, of what was counted in the covered time: control groups that are counted, on machines that can.
+             * @description Estimated instructions in the covered time. Only counted control groups on machines that can count are included.
              */
             instructions: number;
             /**
              * Saving Cycles
-             * @description 0 or less: it makes room for another.
+             * @description 0 or less: the move makes room for another one.
              */
             saving_cycles: number;
             /**
              * Share
-             * @description Of all that was counted of the application, 0…1.
+             * @description Share of the application's counted instructions, 0…1.
              */
             share: number;
             /**
              * Source
-             * @description Platform it leaves.
+             * @description Platform to move the work from.
              */
             source: string;
         };
@@ -3427,29 +3427,29 @@ export interface components {
          * @description A row that changed by more than chance and by enough to act on.
          */
         MoverAnswer: {
-            /** @description Cores busy with the row on average in the weighed time of the selection; null for events not counted in time, and without a random design, like the two below. */
+            /** @description Mean number of cores busy with the row in the selection's `weighed_seconds`. Null for events not counted in time, and without a random design, like the next two fields. */
             a_cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * A Share
              * @description Estimated share of the selection.
              */
             a_share: number;
-            /** @description Likewise of its base. */
+            /** @description Mean number of cores busy with the row in the base's `weighed_seconds`. */
             b_cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * B Share
              * @description Estimated share of its base.
              */
             b_share: number;
-            /** @description Why there is no cause; null if there is one. */
+            /** @description The reason why there is no cause. Null if there is one. */
             because: components["schemas"]["UnavailableAnswer"] | null;
-            /** @description Null where there is no estimate. */
+            /** @description Null if there is no estimate. */
             cause: components["schemas"]["CauseAnswer"] | null;
-            /** @description a_cores - b_cores with the 95 % interval of the difference. p and q are those of shares. */
+            /** @description a_cores - b_cores with the 95 % interval of the difference. p and q are for the difference of shares. */
             cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Delta
-             * @description a_share - b_share: positive is heavier now.
+             * @description a_share - b_share. Positive: heavier in the selection.
              */
             delta: number;
             /**
@@ -3468,64 +3468,64 @@ export interface components {
             };
             /**
              * Lo
-             * @description Interval of delta at `interval_level`; it excludes 0 exactly if the row is significant.
+             * @description Interval of delta at `interval_level`. It excludes 0 exactly if the row is significant.
              */
             lo: number | null;
             /**
              * Low Confidence
-             * @description Too few visits contribute on one side for a narrow interval to be honest.
+             * @description Low confidence: too few visits of one side contribute for a narrow interval.
              */
             low_confidence: boolean;
             /**
              * P
-             * @description How often chance among visits alone makes a difference as large: visits shuffled within strata.
+             * @description Probability that chance among visits alone causes a difference as large: visits are shuffled within strata.
              */
             p: number | null;
             /**
              * Q
-             * @description Smallest rate of false discoveries at which the row is significant (Benjamini and Hochberg).
+             * @description Smallest false discovery rate at which the row is significant (Benjamini and Hochberg).
              */
             q: number | null;
             /**
              * Significant
-             * @description The interval excludes 0 (q ≤ 0.05): of rows called so at most 5 % are chance, on average.
+             * @description The interval excludes 0 (q ≤ 0.05). On average, chance causes at most 5 % of the significant rows.
              */
             significant: boolean;
         };
         /**
          * MoversAnswer
-         * @description The movers of two selections, and what explains them.
+         * @description The movers of two selections, and their explanations.
          */
         MoversAnswer: {
             base: components["schemas"]["SelectionEcho"];
             base_totals: components["schemas"]["TotalsAnswer"];
-            /** @description Why no mover is reported; null where movers are. */
+            /** @description The reason why there are no movers. Null if there are any. */
             because: components["schemas"]["UnavailableAnswer"] | null;
             /** By */
             by: string[];
             /**
              * Compared Part
-             * @description Share of the visits that p-values, intervals of differences and power are of: a random part where shuffling all of them would take too long. Shares are of all.
+             * @description Share of the visits used for p-values, intervals of differences and power: a random part, if shuffling all of them takes too long. Shares use all visits.
              */
             compared_part: number;
             /**
              * Examined
-             * @description Rows that were compared; of those called significant at most 5 % are chance.
+             * @description Number of compared rows. At most 5 % of the significant rows are chance.
              */
             examined: number;
             /**
              * Interval Level
-             * @description Of the intervals of all differences; higher than 0.95 where many rows are compared and few differ. Null without a random design.
+             * @description Level of the intervals of all differences. It is above 0.95 if many rows are compared and few differ. Null without a random design.
              */
             interval_level: number | null;
             /**
              * Labels
-             * @description That causes were looked for in: those asked for that have several values.
+             * @description Labels that were searched for causes: the requested labels that have several values.
              */
             labels: string[];
             /**
              * Least
-             * @description Change of share that a mover has at least.
+             * @description Smallest change of share that makes a row a mover.
              */
             least: number;
             /**
@@ -3535,17 +3535,17 @@ export interface components {
             movers: components["schemas"]["MoverAnswer"][];
             /**
              * Part
-             * @description Share of the visits that causes were looked for in: a random part of many.
+             * @description Share of the visits that were searched for causes: a random part, if there are many.
              */
             part: number;
             /**
              * Power
-             * @description The chance to find that a row of 1 % became 1.5 times as large, with these visits and as many rows.
+             * @description Probability to detect that a row of 1 % grew by a factor of 1.5, with these visits and this number of rows.
              */
             power: number | null;
             /**
              * Rows Total
-             * @description Rows that either has.
+             * @description Rows that either side has.
              */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
@@ -3580,12 +3580,12 @@ export interface components {
         };
         /**
          * NoAnswerReason
-         * @description Why there is no answer.
+         * @description The reason why there is no answer.
          */
         NoAnswerReason: {
             /**
              * Detail
-             * @description A sentence.
+             * @description The reason as a sentence.
              */
             detail: string;
             /**
@@ -3633,12 +3633,12 @@ export interface components {
             intercept: number | null;
             /**
              * Mixes
-             * @description 0: `because` says why there is no function.
+             * @description 0: there is no function, and `because` gives the reason.
              */
             mixes: number;
             /**
              * Outliers
-             * @description Of the mixes, left out by their residual.
+             * @description Training mixes that were left out because of their residual.
              */
             outliers: number;
             /**
@@ -3664,28 +3664,28 @@ export interface components {
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Degradation
-             * @description Predicted time ratio − 1 beside those it is placed with; 0 alone; null: no model can say.
+             * @description Predicted time ratio − 1 beside the programs on the same machine. 0: it is alone. Null: no model can predict it.
              */
             degradation: number | null;
             /**
              * Kept
-             * @description Whether its target is.
+             * @description The target of the program is kept.
              */
             kept: boolean | null;
             /**
              * Machine
-             * @description From 0; null: `because` says why it is not placed.
+             * @description Number of the machine, from 0. Null: not placed; `because` gives the reason.
              */
             machine: number | null;
             /**
              * Most
-             * @description Degradation that it may suffer; null: any.
+             * @description Largest degradation that the program may suffer. Null: any.
              */
             most: number | null;
         };
         /**
          * PlacementAnswer
-         * @description The best placement found. It is not proven to be the best there is.
+         * @description The best placement found. It is not proven to be optimal.
          */
         PlacementAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
@@ -3693,7 +3693,7 @@ export interface components {
             chip: components["schemas"]["Chip"];
             /**
              * Ended
-             * @description No exchange that was looked at betters it; false: the search stopped at its limit.
+             * @description No tested exchange improves the placement. False: the search stopped at its limit.
              */
             ended: boolean;
             inputs: components["schemas"]["InputsAnswer"];
@@ -3711,7 +3711,7 @@ export interface components {
         };
         /**
          * PlatformExperiments
-         * @description What a set holds of one platform.
+         * @description The part of a set for one platform.
          */
         PlatformExperiments: {
             /**
@@ -3736,22 +3736,22 @@ export interface components {
         };
         /**
          * Power
-         * @description What the visits are enough for.
+         * @description The statistical power of the visits.
          */
         Power: {
             /**
              * Factor
-             * @description A row became so many times as large …
+             * @description Assumed change of a row, as a factor of its share.
              */
             factor: number;
             /**
              * Power
-             * @description … and is called significant with this probability.
+             * @description Probability that this change is significant.
              */
             power: number;
             /**
              * Share
-             * @description … from this share …
+             * @description Assumed share of the row in the base.
              */
             share: number;
         };
@@ -3762,11 +3762,11 @@ export interface components {
         Present: {
             /** Application */
             application: string;
-            /** @description Null: not measured, so nothing is moved there. */
+            /** @description Cycles per instruction. Null: not measured, so no work is moved there. */
             cpi: components["schemas"]["Figure"] | null;
             /**
              * Instructions
-             * @description As in the moves: of what was counted.
+             * @description Estimated instructions, from counted control groups as in the moves.
              */
             instructions: number;
             /** Platform */
@@ -3774,34 +3774,34 @@ export interface components {
         };
         /**
          * ProblemDocument
-         * @description Why there is no answer (RFC 9457).
+         * @description An error (RFC 9457).
          */
         ProblemDocument: {
             /**
              * At
-             * @description Position of the mistake in the parameter, in characters from 0, where it is known.
+             * @description Position of the mistake in the parameter, in characters from 0, if known.
              */
             at?: number | null;
             /**
              * Detail
-             * @description What is wrong, a sentence.
+             * @description The error, as a sentence.
              * @example Expected a closing brace at character 5, found the end.
              */
             detail: string;
             /**
              * Hint
-             * @description What to change; may be empty.
+             * @description The fix, as a sentence; may be empty.
              */
             hint: string;
             /**
              * Parameter
-             * @description The query parameter that is at fault, where it is a single one.
+             * @description The invalid query parameter, if it is a single one.
              * @example select
              */
             parameter?: string | null;
             /**
              * Request Id
-             * @description Stands in the server's log, too.
+             * @description Id of the request, also in the server's log.
              * @example 9f86d081884c
              */
             request_id: string;
@@ -3817,34 +3817,34 @@ export interface components {
             title: string;
             /**
              * Type
-             * @description Names the problem for programs.
+             * @description Identifier of the problem, for programs.
              * @example urn:fleetprof:problem:bad-selection
              */
             type: string;
         };
         /**
          * Pruned
-         * @description What was cut off the flame graph.
+         * @description The part of the flame graph that was cut off.
          */
         Pruned: {
             /**
              * Nodes
-             * @description Of an inverted tree at least so many: callers of light nodes are not followed.
+             * @description For an inverted tree this is a lower bound: callers of light nodes are not counted.
              */
             nodes: number;
             /**
              * Share
-             * @description Share of the tree that is self of a node cut off.
+             * @description Share of the tree that is self of nodes that were cut off.
              */
             share: number;
         };
         /**
          * RatioAnswer
-         * @description Ratios of what the fleet counted; null where nobody could count.
+         * @description Ratios of the fleet's counters. Null: no machine could count.
          */
         RatioAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /** By */
             by: string[];
@@ -3860,7 +3860,7 @@ export interface components {
             rows_total: number;
             /**
              * Step Seconds
-             * @description 0: without steps.
+             * @description Seconds of a step. 0: without steps.
              */
             step_seconds: number;
             /**
@@ -3876,12 +3876,12 @@ export interface components {
         RatioRow: {
             /**
              * Denominator
-             * @description Likewise.
+             * @description Estimated like `numerator`.
              */
             denominator: number;
             /**
              * From
-             * @description Start of its step, RFC 3339; null without steps.
+             * @description Start of the row's step, RFC 3339. Null without steps.
              */
             from: string | null;
             /**
@@ -3893,14 +3893,14 @@ export interface components {
             };
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest.
+             * @description Low confidence: too few visits contribute for a narrow interval.
              */
             low_confidence: boolean;
             /** Machines */
             machines: number;
             /**
              * Numerator
-             * @description Estimated, of what was counted in the covered time: not of machines that cannot count, and by application of counted control groups only.
+             * @description Estimated sum over what was counted in the covered time. Machines that cannot count are not included; by application, only counted control groups are.
              */
             numerator: number;
             /** @description Null: not counted. */
@@ -3910,7 +3910,7 @@ export interface components {
         };
         /**
          * Reached
-         * @description When a value reached a level of its share.
+         * @description The time at which a value reached a level of its share.
          */
         Reached: {
             /**
@@ -3920,12 +3920,12 @@ export interface components {
             at: string;
             /**
              * Earliest
-             * @description Null: it may have been so from the start.
+             * @description Null: possibly reached before the first step.
              */
             earliest: string | null;
             /**
              * Latest
-             * @description Null: it may yet not be so.
+             * @description Null: possibly not reached yet.
              */
             latest: string | null;
             /** Level */
@@ -3933,16 +3933,16 @@ export interface components {
         };
         /**
          * ReliabilityAnswer
-         * @description How far a profile can be trusted as a whole, over the self shares of its rows.
+         * @description The reliability of a profile as a whole, over the self shares of its rows.
          */
         ReliabilityAnswer: {
             /** By */
             by: string[];
-            /** @description In nats: the same between representative profiles. Null like the next ones: too few visits, or no random design. */
+            /** @description Entropy in nats: representative profiles have the same. Null, like the next fields: too few visits, or no random design. */
             entropy: components["schemas"]["IntervalAnswer"] | null;
-            /** @description Null where fewer than 8 visits have a sample of a row. */
+            /** @description Null if fewer than 8 visits have a sample of a row. */
             fit: components["schemas"]["Fit"] | null;
-            /** @description Distance of two random halves of the visits, 0…2, and where 95 % of splits lie. */
+            /** @description Distance of two random halves of the visits, 0…2, with the range of 95 % of splits. */
             manhattan: components["schemas"]["IntervalAnswer"] | null;
             /** Rows Total */
             rows_total: number;
@@ -3951,7 +3951,7 @@ export interface components {
         };
         /**
          * Remainder
-         * @description All rows of the selection that are not shown, so that what is shown and this add up to the whole.
+         * @description The rows that are not shown. With the shown rows they add up to the whole.
          */
         Remainder: {
             /** Rows */
@@ -3965,13 +3965,13 @@ export interface components {
             self_seconds: number | null;
             /**
              * Self Share
-             * @description Estimated, like those of the rows.
+             * @description Estimated share, like those of the rows.
              */
             self_share: number;
         };
         /**
          * RemovedExperiments
-         * @description Experiments that are kept no more.
+         * @description Deleted experiments.
          */
         RemovedExperiments: {
             /** Name */
@@ -3979,7 +3979,7 @@ export interface components {
         };
         /**
          * RemovedFile
-         * @description A file with symbols that is not stored any more.
+         * @description A deleted file with symbols.
          */
         RemovedFile: {
             /** Key */
@@ -3996,44 +3996,44 @@ export interface components {
             asked_at: string;
             /**
              * Captures
-             * @description To be reprocessed, for lines and inlined calls.
+             * @description Captures to be reprocessed, for lines and inlined calls.
              */
             captures: number;
             /**
              * Failed
-             * @description Of these, quarantined or gone from the archive.
+             * @description Captures that are quarantined or no longer in the archive.
              */
             failed: number;
             /**
              * Finished At
-             * @description Null: it is under way.
+             * @description Null: not finished.
              */
             finished_at: string | null;
             /** Id */
             id: number;
             /**
              * Ingested
-             * @description Of these, reprocessed by now.
+             * @description Captures that are reprocessed.
              */
             ingested: number;
             /**
              * Key
-             * @description The binary's.
+             * @description Key of the binary.
              */
             key: string;
             /**
              * Left
-             * @description Of these, still to be ingested.
+             * @description Captures that still wait for reprocessing.
              */
             left: number;
             /**
              * Renamed
-             * @description Functions that were named at once, in place.
+             * @description Functions that got a name at once, in place.
              */
             renamed: number;
             /**
              * Why
-             * @description A sentence.
+             * @description The reason, as a sentence.
              */
             why: string;
         };
@@ -4047,7 +4047,7 @@ export interface components {
         };
         /**
          * SelectionEcho
-         * @description What was asked, with every default and relative time filled in.
+         * @description The request's selection, with every default and relative time filled in.
          */
         SelectionEcho: {
             /**
@@ -4062,7 +4062,7 @@ export interface components {
             event: string;
             /**
              * Focus
-             * @description Empty: not asked for, like those below.
+             * @description Empty: not set, like the next fields.
              */
             focus: string;
             /**
@@ -4093,7 +4093,7 @@ export interface components {
             to: string;
             /**
              * Unit
-             * @description What a sample's value is counted in.
+             * @description Unit of a sample's value.
              * @example nanoseconds
              */
             unit: string;
@@ -4107,17 +4107,17 @@ export interface components {
             by: string[];
             /**
              * Lines
-             * @description The whole first, then rows, the heaviest of the whole time first, then the remainder; with share=total and rows that a sample may be in several of there is none.
+             * @description The whole, then rows by descending total over the whole time, then the remainder. There is no remainder with share=total if a sample may be in several rows.
              */
             lines: components["schemas"]["SeriesLine"][];
             /**
              * Lines Total
-             * @description Rows there are.
+             * @description Total number of rows.
              */
             lines_total: number;
             /**
              * Seconds Per Unit
-             * @description Observed seconds are units times this; null for events not counted in time.
+             * @description Seconds per unit, to convert observed units. Null for events not counted in time.
              */
             seconds_per_unit: number | null;
             selection: components["schemas"]["SelectionEcho"];
@@ -4135,7 +4135,7 @@ export interface components {
             function_id: number | null;
             /**
              * Key
-             * @description As in /table; empty unless it is a row.
+             * @description The row's key as in /table. Empty for the whole and the remainder.
              */
             key: {
                 [key: string]: string;
@@ -4144,35 +4144,35 @@ export interface components {
             points: components["schemas"]["SeriesPoints"];
             /**
              * Role
-             * @description whole: all that the selection's filters leave; remainder: what the rows leave of that.
+             * @description whole: all samples that pass the selection's filters. remainder: the whole without the rows.
              * @enum {string}
              */
             role: "whole" | "row" | "remainder";
         };
         /**
          * SeriesPoints
-         * @description What a line has in each step; null: no visit of the step saw anything of the selection, or too few have been ingested.
+         * @description A line's values in each step. Null: no visit of the step saw any of the selection, or too few are ingested.
          *
-         *     Of a step whose visits could have seen some of the selection, and none did, `core_seconds` say how much there is at most.
+         *     If the visits of a step could have seen the selection but saw none of it, `core_seconds` has an upper bound.
          */
         SeriesPoints: {
-            /** @description CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time if no visits wait. Of what no visit of the step saw it is 0, at most hi; null where they saw nothing of the event, or could not have seen the selection. Null as a whole for events not counted in time. */
+            /** @description CPU time of the whole fleet in the step's `weighed_seconds`. The sum over a line's steps is the value of the whole time if no visits wait. It is 0, at most hi, if no visit of the step saw any of it; null if the visits saw nothing of the event, or could not have seen the selection. The whole column is null for events not counted in time. */
             core_seconds: components["schemas"]["IntervalColumns"] | null;
             /**
              * Low Confidence
-             * @description Steps, from 0, to which too few visits contribute for a narrow interval to be honest.
+             * @description Numbers of the steps, from 0, with low confidence: too few visits contribute for a narrow interval.
              */
             low_confidence: number[];
-            /** @description Estimated share of the whole selection in this step; the ends are null without a random design. */
+            /** @description Estimated share of the whole selection in this step. The ends are null without a random design. */
             share: components["schemas"]["IntervalColumns"];
             /**
              * Units
-             * @description Units observed; a line's add up to those of the whole time.
+             * @description Observed units. The sum over a line's steps is the value of the whole time.
              */
             units: number[];
             /**
              * Visits
-             * @description Visits with a sample of the line; null where merged cells do not know.
+             * @description Visits with a sample of the line. Null if merged cells were read, which do not count visits.
              */
             visits: (number | null)[];
         };
@@ -4183,14 +4183,14 @@ export interface components {
         SeriesSteps: {
             /**
              * Covered Seconds
-             * @description Of it, those of the selection in which the campaign drew visits.
+             * @description Seconds of the step, within the selection, in which the campaign drew visits.
              */
             covered_seconds: number[];
             /** End */
             end: string[];
             /**
              * Partial
-             * @description It reaches beyond the selection, or into the future: its totals are those of a part.
+             * @description The step reaches beyond the selection or into the future, so its totals cover only a part of it.
              */
             partial: boolean[];
             /**
@@ -4200,34 +4200,34 @@ export interface components {
             start: string[];
             /**
              * Too Few Ingested
-             * @description Visits wait, and too few have been ingested for estimates: the step has what was observed, and null for figures of the fleet.
+             * @description Visits wait, and too few are ingested for estimates. The step has observed values, and null for fleet estimates.
              */
             too_few_ingested: boolean[];
             /**
              * Visits Drawn
-             * @description Whatever came of them.
+             * @description Visits drawn, with any outcome.
              */
             visits_drawn: number[];
             /**
              * Visits Waiting
-             * @description Of those, visits that have not come to an end: under way, or archived and not ingested yet. Those that ingested stand for them.
+             * @description Drawn visits without an outcome yet: under way, or archived and not ingested. The ingested visits represent them.
              */
             visits_waiting: number[];
             /**
              * Weighed Seconds
-             * @description Of those, seconds of the UTC days with ingested visits: core-seconds divided by these are cores busy on average. 0 if too few have been ingested.
+             * @description Seconds of these on UTC days with ingested visits. Core-seconds divided by these are the mean number of busy cores. 0 if too few visits are ingested.
              */
             weighed_seconds: number[];
         };
         /**
          * ServedAnswer
-         * @description What one machine serves at the load that is compared, by one measure of load.
+         * @description The requests that one machine serves at the compared load, by one measure of load.
          */
         ServedAnswer: {
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Curved
-             * @description The points bend: the rate is not to be trusted.
+             * @description The points bend, so the rate is not reliable.
              */
             curved: boolean | null;
             /**
@@ -4235,13 +4235,13 @@ export interface components {
              * @description Steps with a rate and a load.
              */
             observations: number | null;
-            /** @description Of a machine, for each of these requests per second. */
+            /** @description Price of a machine per request per second. */
             price: components["schemas"]["Figure"] | null;
-            /** @description Requests per second; null: `because` says why. */
+            /** @description Requests per second. Null: `because` gives the reason. */
             rate: components["schemas"]["Figure"] | null;
             /**
              * Reach
-             * @description Largest rate seen ÷ rate: the further from 1, the more is guessed.
+             * @description Largest observed rate ÷ rate: the further from 1, the longer the extrapolation.
              */
             reach: number | null;
         };
@@ -4252,7 +4252,7 @@ export interface components {
         SharePoint: {
             /** Low Confidence */
             low_confidence: boolean;
-            /** @description Null: no visit at that time. */
+            /** @description Share of the selection in each step. Null: no visit in that step. */
             share: components["schemas"]["Figure"] | null;
         };
         /**
@@ -4262,14 +4262,14 @@ export interface components {
         SharedCodeAnswer: {
             /**
              * Applications
-             * @description With a sample in the selection.
+             * @description Number of applications with a sample in the selection.
              */
             applications: number;
             /** By */
             by: string[];
             /**
              * Price Per Core Hour
-             * @description As set; null: it is not.
+             * @description The configured price. Null: no price is configured.
              */
             price_per_core_hour: number | null;
             /** Rows */
@@ -4278,13 +4278,13 @@ export interface components {
             rows_total: number;
             /**
              * Saving
-             * @description As asked.
+             * @description The requested part.
              */
             saving: number;
             selection: components["schemas"]["SelectionEcho"];
             /**
              * Share
-             * @description Share of the selection of all rows together, shown or not; of totals, which overlap, the largest's.
+             * @description Share of the selection of all rows together, including rows that are not shown. By totals, which overlap: the largest share of a row.
              */
             share: number;
             totals: components["schemas"]["TotalsAnswer"];
@@ -4296,23 +4296,23 @@ export interface components {
         SharedRowAnswer: {
             /**
              * Applications
-             * @description With a sample of it.
+             * @description Number of applications with a sample of it.
              */
             applications: number;
             cost: components["schemas"]["Cost"];
             /**
              * Effective Applications
-             * @description How many would have as much entropy if each had as much of it: 1 if one has all.
+             * @description Number of equally large users with the same entropy. 1 if one application has all of it.
              */
             effective_applications: number;
             /**
              * Function Id
-             * @description Null unless the table goes by function.
+             * @description Null unless `by` contains function.
              */
             function_id: number | null;
             /**
              * Key
-             * @description One member for each key of `by`; with function also file, binary, status and kind, with line also file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.
+             * @description One member for each key of `by`. With function also file, binary, status and kind; with line also file. The empty text: the profile does not have the label. Line 0: the part of a function without a known line.
              * @example {
              *       "binary": "libc.so.6",
              *       "file": "malloc.c",
@@ -4326,58 +4326,58 @@ export interface components {
             };
             /**
              * Largest Application
-             * @description The one with the surest large share of it.
+             * @description The application with the surest large share of it.
              */
             largest_application: string;
             /**
              * Largest Lo
-             * @description The lower end of that share's interval, samples taken as independent; it is what `cold` is compared with.
+             * @description Lower end of that share's interval, with samples taken as independent. `cold` is compared with it.
              */
             largest_lo: number;
             /**
              * Largest Share
-             * @description Its share there.
+             * @description Its share of that application.
              */
             largest_share: number;
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             * @description Low confidence: too few visits contribute for a narrow interval, so it is widened.
              */
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines with a sample in the row's total; null where merged cells do not know.
+             * @description Machines with a sample in the row's total. Null if merged cells were read, which do not count machines.
              */
             machines: number | null;
-            /** @description `saving` of the cost. */
+            /** @description The part `saving` of the cost. */
             saved: components["schemas"]["Cost"];
             /**
              * Self
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** Self Hi */
             self_hi: number | null;
             /**
              * Self Lo
-             * @description 95 % interval of the share; null without a random design, like all intervals.
+             * @description 95 % interval of the share. Null without a random design, like all intervals.
              */
             self_lo: number | null;
             /**
              * Self Samples
-             * @description Null where merged cells do not know, like total_samples.
+             * @description Null if merged cells were read, which do not count samples; likewise total_samples.
              */
             self_samples: number | null;
             /**
              * Self Seconds
-             * @description As observed; null for events not counted in time, like total_seconds.
+             * @description Observed seconds. Null for events not counted in time, like total_seconds.
              */
             self_seconds: number | null;
             /**
              * Self Share
-             * @description Estimated share of the whole selection, before focus and ignore; without a random design the share observed. Likewise total_share.
+             * @description Estimated share of the whole selection, before focus and ignore. Without a random design, the observed share. Likewise total_share.
              */
             self_share: number;
             /**
@@ -4408,14 +4408,14 @@ export interface components {
          */
         SideAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /** First */
             first: string;
             inputs: components["schemas"]["InputsAnswer"];
             /**
              * Interval Level
-             * @description Of the intervals of factors.
+             * @description Level of the factors' intervals.
              */
             interval_level: number;
             /** Rows */
@@ -4428,7 +4428,7 @@ export interface components {
          * @description One figure on both platforms.
          */
         SideRow: {
-            /** @description second ÷ first, with its interval at `interval_level`; null where one of them is. */
+            /** @description second ÷ first, with its interval at `interval_level`. Null if one of them is null. */
             factor: components["schemas"]["Figure"] | null;
             /** @description Null: not counted there. */
             first: components["schemas"]["Figure"] | null;
@@ -4446,7 +4446,7 @@ export interface components {
             name: string;
             /**
              * P
-             * @description That the two are equal.
+             * @description p-value of the hypothesis that the two are equal.
              */
             p: number | null;
             second: components["schemas"]["Figure"] | null;
@@ -4454,12 +4454,12 @@ export interface components {
             second_visits: number;
             /**
              * Significant
-             * @description The factor's interval excludes 1. At most 5 % of the figures so marked are false.
+             * @description The factor's interval excludes 1. At most 5 % of the marked figures are false.
              */
             significant: boolean;
             /**
              * Suspect
-             * @description Surely tenfold apart: the events may not count the same thing.
+             * @description The two certainly differ at least tenfold, so the events may not count the same thing.
              */
             suspect: boolean;
             /** Unit */
@@ -4467,16 +4467,16 @@ export interface components {
         };
         /**
          * Slowdown
-         * @description At one frequency.
+         * @description The slowdown at one frequency.
          */
         Slowdown: {
-            /** @description The slowdown with the asked frequency of the memory, against the base with the measured; null: none was asked for. */
+            /** @description The slowdown with the requested memory frequency, relative to the base with the measured one. Null: none was requested. */
             at_memory: components["schemas"]["Figure"] | null;
             /** Mhz */
             mhz: number;
             /**
              * Naive
-             * @description If all time were on the chip: base ÷ frequency − 1.
+             * @description The same if all time were on the chip: base ÷ frequency − 1.
              */
             naive: number;
             /** @description Time ratio − 1; below 0 is faster. */
@@ -4491,27 +4491,27 @@ export interface components {
             application: string;
             /**
              * Cores
-             * @description Cores it keeps busy in a mix that gives no number.
+             * @description Cores that it keeps busy in a mix that gives no number.
              */
             cores: number;
             /**
              * Cpi
-             * @description Cycles per instruction; null: experiments measured its time, or its pressure only.
+             * @description Cycles per instruction. Null: the experiments measured time, or pressure only.
              */
             cpi: number | null;
             /**
              * Gigabytes
-             * @description Read from memory and written to it per CPU second.
+             * @description GB read from memory and written to it per CPU second.
              */
             gigabytes: number;
             /**
              * Lines
-             * @description Millions brought into the shared cache per CPU second.
+             * @description Million lines brought into the shared cache per CPU second.
              */
             lines: number;
             /**
              * Runs
-             * @description Of experiments, alone.
+             * @description Runs of the experiments alone.
              */
             runs: number;
             /**
@@ -4521,7 +4521,7 @@ export interface components {
             time_s: number | null;
             /**
              * Visits
-             * @description In which it had a chip to itself.
+             * @description Visits in which it had a chip to itself.
              */
             visits: number;
         };
@@ -4533,29 +4533,29 @@ export interface components {
         Sort: "self" | "-self" | "total" | "-total" | "name" | "-name";
         /**
          * Source
-         * @description What trained the models of an answer: visits or experiments, never both.
+         * @description Training data of an answer's models: visits or experiments, never both.
          */
         Source: {
             /**
              * Experiments
-             * @description Their name.
+             * @description The name of the experiments.
              */
             experiments: string | null;
-            /** @description Why visits could not, where experiments that were not asked for did. */
+            /** @description The reason why visits could not train the model, if experiments were used without a request for them. */
             instead_of_visits: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Runs
-             * @description Of the experiments, beside others, that trained them, counted likewise.
+             * @description Training runs of the experiments beside other applications, counted likewise.
              */
             runs: number;
             /**
              * Trained By
-             * @description visits, the fleet's own, or uploaded experiments.
+             * @description Source of the training data: visits of the fleet, or uploaded experiments.
              */
             trained_by: string;
             /**
              * Visits
-             * @description Beside known neighbours, that trained the models; one that shows two targets counts twice.
+             * @description Training runs beside known neighbours. A run that shows two targets counts twice.
              */
             visits: number;
         };
@@ -4568,24 +4568,24 @@ export interface components {
             binary: string;
             /**
              * Certain
-             * @description False for a checkout, which may have moved on since the build.
+             * @description False for a checkout, which may have changed since the build.
              */
             certain: boolean;
             /**
              * Origin
-             * @description Where it was found: the store, a debuginfod server's URL, or a checkout.
+             * @description Source of the text: the store, a debuginfod server's URL, or a checkout.
              */
             origin: string;
             /** Path */
             path: string;
             /**
              * Sha256
-             * @description Of the file.
+             * @description SHA-256 of the file.
              */
             sha256: string;
             /**
              * Text
-             * @description Read as UTF-8, or as Latin-1 where it is none.
+             * @description The text, decoded as UTF-8 or else as Latin-1.
              */
             text: string;
         };
@@ -4596,18 +4596,18 @@ export interface components {
         SourceBuild: {
             /**
              * Binary
-             * @description Its name.
+             * @description Name of the binary.
              */
             binary: string;
             /**
              * Key
-             * @description The binary's, as /source takes it.
+             * @description Key of the binary, for /source.
              */
             key: string;
         };
         /**
          * SourcesAnswer
-         * @description What became of uploaded sources.
+         * @description The result of an upload of sources.
          */
         SourcesAnswer: {
             /** Bytes */
@@ -4618,7 +4618,7 @@ export interface components {
             key: string;
             /**
              * Skipped
-             * @description Files whose names cannot be stored: no UTF-8, or over 1024 bytes.
+             * @description Number of files with names that cannot be stored: not UTF-8, or over 1024 bytes.
              */
             skipped: number;
         };
@@ -4635,7 +4635,7 @@ export interface components {
             begin: string;
             /**
              * End
-             * @description Likewise; not part of it.
+             * @description RFC 3339, UTC; exclusive.
              * @example 2026-11-10T00:00:00Z
              */
             end: string;
@@ -4647,23 +4647,23 @@ export interface components {
         StabilityAnswer: {
             /**
              * Badge
-             * @description What the profile may be used for. steady: small rows too; fair: the hottest rows; rough: nothing but its very top; shifting: it is not of one thing, look at the shifted days apart; few: too few visits to say. Null: `because` says why.
+             * @description Use of the profile. steady: small rows too; fair: the hottest rows; rough: only the very top; shifting: the days differ, so look at the shifted days separately; few: too few visits for a verdict. Null: `because` gives the reason.
              */
             badge: ("steady" | "fair" | "rough" | "shifting" | "few") | null;
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /** By */
             by: string[];
-            /** @description Part of the samples at wrong rows, 0…1; null where few visits have it. */
+            /** @description Share of the samples in wrong rows, 0…1. Null if few visits have the selection. */
             misplaced: components["schemas"]["Figure"] | null;
             /**
              * More Visits
-             * @description Visits with the selection, beyond the present ones, that would make it steady; null if that is not known.
+             * @description Additional visits with the selection that would make the profile steady. Null: not known.
              */
             more_visits: number | null;
             /**
              * Rows
-             * @description Days that have visits of the profile, in order.
+             * @description Days with visits of the profile, in order.
              */
             rows: components["schemas"]["DayRow"][];
             /** Samples */
@@ -4693,10 +4693,10 @@ export interface components {
         };
         /**
          * StackRow
-         * @description A stack, of the profiles with one combination of the labels asked for.
+         * @description A stack, in the profiles with one combination of the requested labels.
          */
         StackRow: {
-            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time. */
+            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time. */
             core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Frames
@@ -4707,7 +4707,7 @@ export interface components {
             hi: number | null;
             /**
              * Key
-             * @description One member for each of `labels`; the empty text: the profile has no such label.
+             * @description One member for each of `labels`. The empty text: the profile does not have the label.
              * @example {
              *       "application": "nginx"
              *     }
@@ -4717,29 +4717,29 @@ export interface components {
             };
             /**
              * Lo
-             * @description 95 % interval of the share; null without a random design.
+             * @description 95 % interval of the share. Null without a random design.
              */
             lo: number | null;
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             * @description Low confidence: too few visits contribute for a narrow interval, so it is widened.
              */
             low_confidence: boolean;
             /** Samples */
             samples: number;
             /**
              * Seconds
-             * @description As observed; null for events not counted in time.
+             * @description Observed seconds. Null for events not counted in time.
              */
             seconds: number | null;
             /**
              * Share
-             * @description Estimated share of the whole selection, before stacks are filtered; without a random design the share observed.
+             * @description Estimated share of the whole selection, before filters on stacks. Without a random design, the observed share.
              */
             share: number;
             /**
              * Units
-             * @description Samples weighted with the units each stands for.
+             * @description Sum of the units that each sample stands for.
              */
             units: number;
         };
@@ -4750,7 +4750,7 @@ export interface components {
         StacksAnswer: {
             /**
              * By
-             * @description The labels.
+             * @description Labels that divide the stacks.
              */
             by: string[];
             remainder: components["schemas"]["StacksRemainder"];
@@ -4766,7 +4766,7 @@ export interface components {
         };
         /**
          * StacksRemainder
-         * @description All stacks that are not shown, so that what is shown and this add up to the whole.
+         * @description The stacks that are not shown. With the shown stacks they add up to the whole.
          */
         StacksRemainder: {
             /** Samples */
@@ -4775,7 +4775,7 @@ export interface components {
             seconds: number | null;
             /**
              * Share
-             * @description Estimated, like those of the rows.
+             * @description Estimated share, like those of the rows.
              */
             share: number;
             /** Stacks */
@@ -4785,7 +4785,7 @@ export interface components {
         };
         /**
          * StatusAnswer
-         * @description How the fleet is covered, and what is wrong.
+         * @description The state of the fleet, and its problems.
          */
         StatusAnswer: {
             /** Campaigns */
@@ -4795,7 +4795,7 @@ export interface components {
             events: components["schemas"]["EventStatus"][];
             /**
              * Latest
-             * @description Draw of the newest visit that has been ingested; null before the first.
+             * @description Time for which the newest ingested visit was drawn. Null before the first.
              */
             latest: string | null;
             machines: components["schemas"]["MachinesStatus"];
@@ -4803,7 +4803,7 @@ export interface components {
             now: string;
             /**
              * Price Per Core Hour
-             * @description FLEETPROF_PRICE_PER_CORE_HOUR, to show core-seconds as money; null: not set.
+             * @description FLEETPROF_PRICE_PER_CORE_HOUR, to convert core-seconds to money. Null: not set.
              */
             price_per_core_hour: number | null;
             symbols: components["schemas"]["SymbolsStatus"];
@@ -4821,14 +4821,14 @@ export interface components {
              * @description RFC 3339.
              */
             from: string;
-            /** @description By counters of cycles, of the visits that have them. */
+            /** @description By cycle counters, from the visits that have them. */
             hardware_apu: components["schemas"]["Figure"] | null;
             /**
              * Rate
-             * @description Requests per second, as given.
+             * @description Requests per second, from the request.
              */
             rate: number | null;
-            /** @description Of logical CPUs, 0…1; null: no visit of the step has it. */
+            /** @description Utilisation of logical CPUs, 0…1. Null: no visit of the step has it. */
             utilisation: components["schemas"]["Figure"] | null;
             /** Visits */
             visits: number;
@@ -4842,12 +4842,12 @@ export interface components {
             added_at: string;
             /**
              * Bytes
-             * @description Of the file.
+             * @description Size of the file.
              */
             bytes: number;
             /**
              * Key
-             * @description The binary it belongs to.
+             * @description Key of the file's binary.
              * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b
              */
             key: string;
@@ -4858,12 +4858,12 @@ export interface components {
             kind: "executable" | "debuginfo" | "symbols" | "kallsyms" | "altlink" | "split";
             /**
              * Name
-             * @description Base name it was uploaded under.
+             * @description Base name of the uploaded file.
              */
             name: string;
             /**
              * Origin
-             * @description upload, the URL it is from, or the machines whose gateways gave it: `two machines: A, B` gave the same, `one machine: A` is the only one that ran the binary; gateway: one, before two were needed.
+             * @description Source of the file: upload, its URL, or the machines whose gateways sent it. `two machines: A, B`: both sent the same. `one machine: A`: only A ran the binary. gateway: one machine, before two were required.
              */
             origin: string;
             /**
@@ -4874,50 +4874,50 @@ export interface components {
             quality: "dwarf" | "symtab" | "dynsym" | "none";
             /**
              * Rejected
-             * @description Why it is not used, a sentence; null: it may be.
+             * @description The reason why the file is not used, as a sentence. Null: it may be used.
              */
             rejected: string | null;
             /**
              * Sha256
-             * @description Of the file.
+             * @description SHA-256 of the file.
              */
             sha256: string;
             /**
              * Stored Bytes
-             * @description What it takes in the archive, compressed.
+             * @description Compressed size in the archive.
              */
             stored_bytes: number;
             /**
              * Uploaded By
-             * @description As far as it is known.
+             * @description The uploader, if known.
              */
             uploaded_by: string;
             /**
              * Used At
-             * @description Last time it was read, to the half day; null: not yet.
+             * @description Last use, to the half day. Null: not used yet.
              */
             used_at: string | null;
             /**
              * Variant
-             * @description Which of several that stand beside each other; commonly empty.
+             * @description Variant, if several files of a kind are used side by side; usually empty.
              */
             variant: string;
         };
         /**
          * SymbolRequestAnswer
-         * @description A machine that was asked for the binary's symbols.
+         * @description A machine that was queried for the binary's symbols.
          */
         SymbolRequestAnswer: {
             /**
              * Again At
-             * @description Another may be asked from then on; null: no more.
+             * @description Earliest time to query another machine. Null: no more.
              */
             again_at: string | null;
             /** Asked At */
             asked_at: string;
             /**
              * Attempts
-             * @description Machines asked so far.
+             * @description Machines queried so far.
              */
             attempts: number;
             /** Detail */
@@ -4931,35 +4931,35 @@ export interface components {
             machine: string;
             /**
              * Outcome
-             * @description unconfirmed: it is used once another machine gives the same; disputed: another gave something else.
+             * @description unconfirmed: used once another machine sends the same; disputed: another machine sent something else.
              * @enum {string}
              */
             outcome: "asked" | "got" | "unconfirmed" | "disputed" | "absent" | "refused" | "failed";
         };
         /**
          * SymbolsAnswer
-         * @description Binaries by what they hide.
+         * @description Binaries by their samples without names.
          */
         SymbolsAnswer: {
             /** Binaries */
             binaries: components["schemas"]["BinarySymbols"][];
             /**
              * From
-             * @description Visits drawn since then count.
+             * @description Start of the time range: visits drawn since then count.
              */
             from: string;
             /** To */
             to: string;
             /**
              * Total
-             * @description Binaries there are, of which `binaries` is a page.
+             * @description Number of binaries, of which `binaries` is a page.
              */
             total: number;
             upload: components["schemas"]["UploadTerms"];
         };
         /**
          * SymbolsStatus
-         * @description What could not be named.
+         * @description Binaries without symbols.
          */
         SymbolsStatus: {
             /** Missing */
@@ -4977,7 +4977,7 @@ export interface components {
             rows: components["schemas"]["TableRow"][];
             /**
              * Rows Total
-             * @description Rows that match `find` and `find_regex`; all rows without them.
+             * @description Rows that match `find` and `find_regex`. Without both: all rows.
              */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
@@ -4990,12 +4990,12 @@ export interface components {
         TableRow: {
             /**
              * Function Id
-             * @description Null unless the table goes by function.
+             * @description Null unless `by` contains function.
              */
             function_id: number | null;
             /**
              * Key
-             * @description One member for each key of `by`; with function also file, binary, status and kind, with line also file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.
+             * @description One member for each key of `by`. With function also file, binary, status and kind; with line also file. The empty text: the profile does not have the label. Line 0: the part of a function without a known line.
              * @example {
              *       "binary": "libc.so.6",
              *       "file": "malloc.c",
@@ -5009,12 +5009,12 @@ export interface components {
             };
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             * @description Low confidence: too few visits contribute for a narrow interval, so it is widened.
              */
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines with a sample in the row's total; null where merged cells do not know.
+             * @description Machines with a sample in the row's total. Null if merged cells were read, which do not count machines.
              */
             machines: number | null;
             /**
@@ -5022,28 +5022,28 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** Self Hi */
             self_hi: number | null;
             /**
              * Self Lo
-             * @description 95 % interval of the share; null without a random design, like all intervals.
+             * @description 95 % interval of the share. Null without a random design, like all intervals.
              */
             self_lo: number | null;
             /**
              * Self Samples
-             * @description Null where merged cells do not know, like total_samples.
+             * @description Null if merged cells were read, which do not count samples; likewise total_samples.
              */
             self_samples: number | null;
             /**
              * Self Seconds
-             * @description As observed; null for events not counted in time, like total_seconds.
+             * @description Observed seconds. Null for events not counted in time, like total_seconds.
              */
             self_seconds: number | null;
             /**
              * Self Share
-             * @description Estimated share of the whole selection, before focus and ignore; without a random design the share observed. Likewise total_share.
+             * @description Estimated share of the whole selection, before focus and ignore. Without a random design, the observed share. Likewise total_share.
              */
             self_share: number;
             /**
@@ -5077,7 +5077,7 @@ export interface components {
             fitted: number;
             /**
              * Held Out
-             * @description Relative error of what all other settings foretell of this one; null: they are too few.
+             * @description Relative error of the prediction of this setting from all others. Null: there are too few others.
              */
             held_out: number | null;
             /** Memory Mhz */
@@ -5093,37 +5093,37 @@ export interface components {
             runs: number;
             /**
              * Seconds
-             * @description Mean of these runs.
+             * @description Mean seconds of these runs.
              */
             seconds: number;
         };
         /**
          * TimedSlowdown
-         * @description At one frequency.
+         * @description The slowdown at one frequency.
          */
         TimedSlowdown: {
-            /** @description The slowdown with the asked frequency of the memory, against the base with the measured; null: none was asked for. */
+            /** @description The slowdown with the requested memory frequency, relative to the base with the measured one. Null: none was requested. */
             at_memory: components["schemas"]["Figure"] | null;
             /** Mhz */
             mhz: number;
             /**
              * Naive
-             * @description If all time were on the chip: base ÷ frequency − 1.
+             * @description The same if all time were on the chip: base ÷ frequency − 1.
              */
             naive: number;
-            /** @description That one more run takes, with the interval that holds it. */
+            /** @description Seconds of one more run, with the interval that contains it. */
             seconds: components["schemas"]["Figure"];
             /** @description Time ratio − 1; below 0 is faster. */
             slowdown: components["schemas"]["Figure"] | null;
         };
         /**
          * TotalsAnswer
-         * @description What stands behind an answer, after all filters.
+         * @description The samples and visits of an answer, after all filters.
          */
         TotalsAnswer: {
             /**
              * Approximate
-             * @description The selection holds more than is read for one answer: a random part of its visits was, which stands for all of them. Observed figures are that part's.
+             * @description The selection exceeds the read limit of one response. A random part of its visits was read and represents all of them. Observed figures are those of the part.
              */
             approximate: boolean;
             /**
@@ -5133,55 +5133,55 @@ export interface components {
             asked_seconds: number;
             /**
              * Complete
-             * @description Share whose stack reaches the thread's start.
+             * @description Share of the samples whose stack reaches the thread's start.
              */
             complete: number;
-            /** @description CPU time of the whole fleet in the weighed time; null without a random design, or for events not counted in time. */
+            /** @description CPU time of the whole fleet in `weighed_seconds`. Null without a random design, or for events not counted in time. */
             core_seconds: components["schemas"]["IntervalAnswer"] | null;
-            /** @description The same as cores busy on average in the weighed time; null also if that is 0. */
+            /** @description Mean number of busy cores in `weighed_seconds`. Null also if that is 0. */
             cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Covered Seconds
-             * @description Of those, the time that the campaign's rounds drew visits of.
+             * @description Seconds of the selection in which the campaign's rounds drew visits.
              */
             covered_seconds: number;
             /**
              * Design
-             * @description random: visits were drawn at random, so every figure is an estimate of the fleet with an interval; none: observations only (a campaign of visits by hand).
+             * @description random: visits were drawn at random, so each figure is an estimate of the fleet with an interval; none: observations only (a campaign of visits by hand).
              * @enum {string}
              */
             design: "random" | "none";
-            /** @description The whole fleet's units of the event in the weighed time, for a gauge its mean level. Of what no visit saw it is 0, at most hi; null, like cores, without a random design and where nothing ingested of the event. */
+            /** @description The whole fleet's units of the event in `weighed_seconds`; for a gauge its mean level. It is 0, at most hi, if no visit saw any of it. Null, like cores, without a random design, and if no ingested visit watched the event. */
             estimate: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Kept
-             * @description Estimated share of what the labels choose that is left; 1 if nothing was asked of frames.
+             * @description Estimated share of the label matchers' samples that remains after filters on frames. 1 without such filters.
              */
             kept: number;
             /**
              * Leaf Symbolized
-             * @description Share whose innermost function has a name.
+             * @description Share of the samples with a name for the innermost function.
              */
             leaf_symbolized: number;
             /**
              * Machines
-             * @description Machines with at least one of the samples; null where merged cells do not know, like visits.
+             * @description Machines with at least one of the samples. Null if merged cells were read, which do not count machines; likewise visits.
              */
             machines: number | null;
             /**
              * Missing
-             * @description Parts of the selection of which nothing is kept: they are older than PostgreSQL keeps, and the lake (`FLEETPROF_LAKE_URL`) is not set or lacks their days. They are not covered.
+             * @description Parts of the selection without data: they are older than PostgreSQL's retention, and the lake (`FLEETPROF_LAKE_URL`) is not set or lacks their days. They are not covered.
              */
             missing: components["schemas"]["SpanAnswer"][];
             /**
              * Path
-             * @description What was read: merged cells, every visit's own chunks, or both. Figures are the same.
+             * @description Source of the figures: merged cells, chunks of each visit, or both. The figures are the same.
              * @enum {string}
              */
             path: "cells" | "chunks" | "mixed";
             /**
              * Population
-             * @description Machines the campaign draws from, a mean over the covered seconds.
+             * @description Machines that the campaign draws from, as a mean over the covered seconds.
              */
             population: number;
             /**
@@ -5196,12 +5196,12 @@ export interface components {
             samples: number;
             /**
              * Seconds
-             * @description The same in CPU core-seconds, as observed; null for events not counted in time.
+             * @description The units in core-seconds, as observed. Null for events not counted in time.
              */
             seconds: number | null;
             /**
              * Symbolized
-             * @description Share whose every function has a name.
+             * @description Share of the samples with a name for every function.
              */
             symbolized: number;
             /**
@@ -5211,7 +5211,7 @@ export interface components {
             uncovered_share: number;
             /**
              * Units
-             * @description Samples weighted with the units each stands for; table and flame graph add up to it.
+             * @description Sum of the units that each sample stands for. Table and flame graph add up to it.
              */
             units: number;
             /**
@@ -5221,22 +5221,22 @@ export interface components {
             visits: number | null;
             /**
              * Visits Drawn
-             * @description Visits drawn in the selection's time, whatever came of them.
+             * @description Visits drawn in the selection's time, with any outcome.
              */
             visits_drawn: number;
             /**
              * Visits Ingested
-             * @description Of those, ingested and having watched the event, idle machines too.
+             * @description Drawn visits that are ingested and watched the event, including visits of idle machines.
              */
             visits_ingested: number;
             /**
              * Visits Waiting
-             * @description Of the visits drawn, those that have not come to an end: under way, or archived and not ingested yet. Estimates are of what ingested, which stands for them.
+             * @description Drawn visits without an outcome yet: under way, or archived and not ingested. Estimates use the ingested visits, which represent the others.
              */
             visits_waiting: number;
             /**
              * Weighed Seconds
-             * @description Of those, seconds of the UTC days with ingested visits: what estimates are of, and what core-seconds are divided by to be cores.
+             * @description Covered seconds on UTC days with ingested visits. Estimates are for this time, and core-seconds divided by it are cores.
              */
             weighed_seconds: number;
         };
@@ -5245,54 +5245,54 @@ export interface components {
          * @description One of the two machine types.
          */
         TypeRow: {
-            /** @description By `apu_basis`. */
+            /** @description APU by `apu_basis`. */
             apu: components["schemas"]["Figure"] | null;
             by_apu: components["schemas"]["ServedAnswer"] | null;
-            /** @description Null without request rates, like the next one. */
+            /** @description Null without request rates, like the next field. */
             by_utilisation: components["schemas"]["ServedAnswer"] | null;
             /** Low Confidence */
             low_confidence: boolean;
             /**
              * Machines
-             * @description That visits with an APU were of.
+             * @description Machines with visits that have an APU.
              */
             machines: number | null;
             /** Platform */
             platform: string;
             /** Price */
             price: number;
-            /** @description Of logical CPUs, 0…1. Null: no visit has an APU. */
+            /** @description Utilisation of logical CPUs, 0…1. Null: no visit has an APU. */
             utilisation: components["schemas"]["Figure"] | null;
             /** Visits */
             visits: number;
         };
         /**
          * UnavailableAnswer
-         * @description Why something is not said.
+         * @description The reason why a value is missing.
          */
         UnavailableAnswer: {
             /** Detail */
             detail: string;
             /**
              * Reason
-             * @description One word: too_little, constant, not_a_number, no_design; not_asked beyond the largest changes.
+             * @description One word: too_little, constant, not_a_number, no_design, or not_asked for rows beyond the largest changes.
              */
             reason: string;
         };
         /**
          * UploadAnswer
-         * @description What an upload was recognised as, and what became of it.
+         * @description The recognised content of an upload, and its effect.
          */
         UploadAnswer: {
             /**
              * Best
-             * @description It is the one that names this binary's functions from now on.
+             * @description This file now gives the names of the binary's functions.
              */
             best: boolean;
             file: components["schemas"]["SymbolFile"];
             /**
              * Functions
-             * @description Functions that its symbol tables name.
+             * @description Functions with a name in its symbol tables.
              */
             functions: number;
             /**
@@ -5303,85 +5303,85 @@ export interface components {
             machine: string;
             /**
              * Notes
-             * @description What else is needed, or to be expected; sentences.
+             * @description Further needs and expected effects, as sentences.
              */
             notes: string[];
             /**
              * Outcome
-             * @description known: the same file was stored already; restored: it was, but rejected until now.
+             * @description known: the same file was already stored; restored: it was stored but rejected until now.
              * @enum {string}
              */
             outcome: "new" | "known" | "restored";
             /**
              * Producer
-             * @description Compiler, as its DWARF says; may be empty.
+             * @description Compiler, from its DWARF; may be empty.
              */
             producer: string;
-            /** @description The one that did until now. */
+            /** @description The file that gave the names before. */
             replaced: components["schemas"]["SymbolFile"] | null;
             /**
              * Reprocessing Before
-             * @description The binary's newest reprocessing before this upload; one with a greater id comes of it. 0: none.
+             * @description The binary's newest reprocessing before this upload; the upload caused those with a greater id. 0: none.
              */
             reprocessing_before: number;
             /**
              * Seen
-             * @description A capture holds the binary.
+             * @description A capture contains the binary.
              */
             seen: boolean;
             /**
              * Unnamed
-             * @description Functions of this binary that had no name from debug information when it came.
+             * @description Functions of this binary without a name from debug information before the upload.
              */
             unnamed: number;
         };
         /**
          * UploadTerms
-         * @description What the caller may upload.
+         * @description The caller's right to upload, and the limit.
          */
         UploadTerms: {
             /**
              * Allowed
-             * @description The caller's role is operator, which uploading needs.
+             * @description True: the caller has the role operator, which uploads need.
              */
             allowed: boolean;
             /**
              * Largest Bytes
-             * @description Of one file, unpacked.
+             * @description Limit of one uncompressed file.
              */
             largest_bytes: number;
         };
         /**
          * UserCaller
-         * @description A function that calls the one asked about, in one application.
+         * @description A caller of the requested function, in one application.
          */
         UserCaller: {
-            /** @description Null: no caller, stacks begin with it. */
+            /** @description Null: no caller, the stacks begin with the function. */
             function: components["schemas"]["NamedFunction"] | null;
             /**
              * Share
-             * @description Of the application's stacks through it.
+             * @description Share of the application's stacks through the functions.
              */
             share: number;
         };
         /**
          * UserRow
-         * @description An application whose stacks go through the functions asked about; self and total are both of these stacks.
+         * @description An application whose stacks contain the requested functions. Self and total both count these stacks.
          */
         UserRow: {
             /**
              * Callers
-             * @description The heaviest 3.
+             * @description The heaviest 3 callers.
              */
             callers: components["schemas"]["UserCaller"][];
             /**
              * Function Id
-             * @description Null unless the table goes by function.
+             * @description Null unless `by` contains function.
              */
             function_id: number | null;
             /**
              * Key
-             * @description One member for each key of `by`; with function also file, binary, status and kind, with line also file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.
+             * @description One member for each key of `by`. With function also file, binary, status and kind; with line also file. The empty text: the profile does not have the label. Line 0: the part of a function without a known line.
              * @example {
              *       "binary": "libc.so.6",
              *       "file": "malloc.c",
@@ -5395,17 +5395,17 @@ export interface components {
             };
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             * @description Low confidence: too few visits contribute for a narrow interval, so it is widened.
              */
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines with a sample in the row's total; null where merged cells do not know.
+             * @description Machines with a sample in the row's total. Null if merged cells were read, which do not count machines.
              */
             machines: number | null;
             /**
              * Of Function
-             * @description Share of all stacks through them.
+             * @description Share of all stacks through the functions.
              */
             of_function: number;
             /**
@@ -5413,28 +5413,28 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** Self Hi */
             self_hi: number | null;
             /**
              * Self Lo
-             * @description 95 % interval of the share; null without a random design, like all intervals.
+             * @description 95 % interval of the share. Null without a random design, like all intervals.
              */
             self_lo: number | null;
             /**
              * Self Samples
-             * @description Null where merged cells do not know, like total_samples.
+             * @description Null if merged cells were read, which do not count samples; likewise total_samples.
              */
             self_samples: number | null;
             /**
              * Self Seconds
-             * @description As observed; null for events not counted in time, like total_seconds.
+             * @description Observed seconds. Null for events not counted in time, like total_seconds.
              */
             self_seconds: number | null;
             /**
              * Self Share
-             * @description Estimated share of the whole selection, before focus and ignore; without a random design the share observed. Likewise total_share.
+             * @description Estimated share of the whole selection, before focus and ignore. Without a random design, the observed share. Likewise total_share.
              */
             self_share: number;
             /**
@@ -5460,20 +5460,20 @@ export interface components {
             visits: number | null;
             /**
              * Within
-             * @description Share of the application.
+             * @description Share of the application's samples.
              */
             within: number;
         };
         /**
          * UsersAnswer
-         * @description Who still uses some functions, most first.
+         * @description The users of some functions, the largest first.
          */
         UsersAnswer: {
             /** By */
             by: string[];
             /** Functions */
             functions: components["schemas"]["NamedFunction"][];
-            /** @description All of them as one; its key is empty. */
+            /** @description All the functions as one row. Its key is empty. */
             itself: components["schemas"]["TableRow"];
             /** Rows */
             rows: components["schemas"]["UserRow"][];
@@ -5483,13 +5483,13 @@ export interface components {
             totals: components["schemas"]["TotalsAnswer"];
             /**
              * Unseen Hi
-             * @description A user that no visit saw has at most this share of the selection, 95 times of 100: rare callers may be missing, large ones are not. Null without a random design.
+             * @description A user that no visit saw has at most this share of the selection, with 95 % confidence. Rare callers may be missing; large ones are not. Null without a random design.
              */
             unseen_hi: number | null;
         };
         /**
          * Value
-         * @description What stacks are counted in, where a format has one number for each.
+         * @description The unit of stacks, in formats with one number per stack.
          * @enum {string}
          */
         Value: "estimate" | "observed" | "samples";
@@ -5498,17 +5498,17 @@ export interface components {
          * @description One value over time.
          */
         ValueRow: {
-            /** @description Why its change is not known. */
+            /** @description The reason why the change is unknown. */
             because: components["schemas"]["NoAnswerReason"] | null;
             change: components["schemas"]["ChangeAnswer"] | null;
             /**
              * Points
-             * @description One for each of `times`.
+             * @description One share for each of `times`.
              */
             points: components["schemas"]["SharePoint"][];
             /**
              * Share
-             * @description Estimated, of the whole selection, 0…1.
+             * @description Estimated share of the whole selection, 0…1.
              */
             share: number;
             /** Value */
@@ -5516,57 +5516,57 @@ export interface components {
         };
         /**
          * VersionAnswer
-         * @description A text that a file had: builds of the same text are one version.
+         * @description One text of a file. Builds with the same text are one version.
          */
         VersionAnswer: {
             /**
              * Builds
-             * @description /source answers with the text for any of them, once it is stored.
+             * @description /source has the text for any of these builds, once it is stored.
              */
             builds: components["schemas"]["SourceBuild"][];
             /** File */
             file: string;
             /**
              * Self
-             * @description Units whose innermost frame is at one of its lines.
+             * @description Units of samples whose innermost frame is at one of the version's lines.
              */
             self: number;
             /** Self Seconds */
             self_seconds: number | null;
             /**
              * Self Share
-             * @description Estimated, of the whole selection.
+             * @description Estimated share of the whole selection.
              */
             self_share: number;
             /**
              * Sha256
-             * @description Of the text. Null: none is stored for these builds, or nobody knows which build it was; all such are one version.
+             * @description SHA-256 of the text. Null: no text is stored for these builds, or the build is unknown. All such builds are one version.
              */
             sha256: string | null;
         };
         /**
          * VisitFailure
-         * @description Visits of the last day that ended alike: the same outcome, and the same text but for its numbers.
+         * @description Visits of the last day with the same outcome, and the same message except for numbers.
          */
         VisitFailure: {
             /**
              * Detail
-             * @description Message of the latest of them, a sentence; may be empty.
+             * @description Message of the latest of these visits, a sentence; may be empty.
              */
             detail: string;
             /**
              * Example
-             * @description The machine of the latest.
+             * @description The machine of the latest visit.
              */
             example: string;
             /**
              * Latest
-             * @description When that was drawn for.
+             * @description Time for which the latest visit was drawn.
              */
             latest: string;
             /**
              * Machines
-             * @description Distinct ones.
+             * @description Number of distinct machines.
              */
             machines: number;
             /** Outcome */
@@ -5583,7 +5583,7 @@ export interface components {
         VisitsStatus: {
             /**
              * Failures
-             * @description Why visits failed in the last day, most frequent first; at most 20 reasons.
+             * @description The reasons of failed visits in the last day, most frequent first; at most 20 reasons.
              */
             failures: components["schemas"]["VisitFailure"][];
             /**
@@ -5600,14 +5600,14 @@ export interface components {
         };
         /**
          * WatchedTarget
-         * @description An application that was watched beside others.
+         * @description An application with runs beside others.
          */
         WatchedTarget: {
             /** Application */
             application: string;
             /**
              * Runs
-             * @description Beside others.
+             * @description Runs beside other applications.
              */
             runs: number;
         };
@@ -5629,7 +5629,7 @@ export interface components {
         };
         /**
          * LeftOut
-         * @description What the graph does not show.
+         * @description The part of the graph that is not shown.
          */
         services__api__profiles__call_graph__LeftOut: {
             /**
@@ -5667,43 +5667,43 @@ export interface operations {
     affinity: {
         parameters: {
             query?: {
-                /** @description How many, those with most work. */
+                /** @description Largest number of applications, those with most work first. */
                 applications?: number;
                 /** @description Applications that stay where they are, comma-separated. */
                 pinned?: string;
-                /** @description Of an application that one platform may hold, for availability. */
+                /** @description Largest share of an application that one platform may hold, for availability. */
                 largest_share?: number;
-                /** @description Share of what runs somewhere that must stay: replicas. */
+                /** @description Smallest share of an application's work on a platform that must stay there, for replicas. */
                 floor?: number;
                 /** @description Share by which a platform may give more cycles than today. */
                 room?: number;
-                /** @description Move only what pays off at the worse ends of the intervals. */
+                /** @description Make only moves that pay off at the worse ends of the intervals. */
                 cautious?: boolean;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -5723,7 +5723,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5750,7 +5750,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -5759,7 +5759,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5768,7 +5768,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5784,35 +5784,35 @@ export interface operations {
             query?: {
                 /** @description One of machine, datacenter, platform, cluster, kernel, application. */
                 by?: string;
-                /** @description Overlap coefficient of platforms that have none; else they are left out. */
+                /** @description Overlap coefficient of platforms without one. If it is not given, these platforms are left out. */
                 coefficient?: number | null;
-                /** @description Rows to show. */
+                /** @description Largest number of rows. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -5832,7 +5832,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5859,7 +5859,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -5868,7 +5868,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5877,7 +5877,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5891,39 +5891,39 @@ export interface operations {
     capacity: {
         parameters: {
             query: {
-                /** @description Requests per second of all these machines together, a mean for each step in order, commas between; nothing where it is not known. */
+                /** @description Requests per second of all these machines together: the mean of each step in order, separated by commas. Leave unknown steps empty. */
                 rates: string;
-                /** @description Length of a step, counted from UTC's midnight: `1h`, `10m`. */
+                /** @description Length of a step, counted from midnight UTC: `1h`, `10m`. */
                 step?: string;
-                /** @description Load at which nothing more is served. */
+                /** @description Load at which the machines serve no more requests. */
                 full?: number;
-                /** @description Overlap coefficient of platforms that have none of their own. */
+                /** @description Overlap coefficient of platforms without one. */
                 coefficient?: number | null;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -5943,7 +5943,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5970,7 +5970,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -5979,7 +5979,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5988,7 +5988,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6004,37 +6004,37 @@ export interface operations {
             query?: {
                 /** @description A label of /labels. */
                 by?: string;
-                /** @description Length of a step: `1h`, `1d`. Empty: a common one. */
+                /** @description Length of a step: `1h`, `1d`. Empty: chosen from common lengths. */
                 step?: string;
-                /** @description Most steps, if their length is not given. */
+                /** @description Largest number of steps, if no length is given. */
                 points?: number;
-                /** @description Values to show. */
+                /** @description Largest number of values. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6054,7 +6054,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6081,7 +6081,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6090,7 +6090,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6099,7 +6099,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6115,31 +6115,31 @@ export interface operations {
             query?: {
                 /** @description One of machine, datacenter, platform, cluster, kernel. */
                 by?: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6159,7 +6159,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6186,7 +6186,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6195,7 +6195,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6204,7 +6204,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6218,35 +6218,35 @@ export interface operations {
     events: {
         parameters: {
             query: {
-                /** @description The application whose events are wanted. */
+                /** @description The application to explain. */
                 target: string;
-                /** @description Of a machine's CPU time, that the application must have in a visit. */
+                /** @description Smallest share of a machine's CPU time that the application must have in a visit. */
                 least_share?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6266,7 +6266,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6293,7 +6293,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6302,7 +6302,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6311,7 +6311,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6325,37 +6325,37 @@ export interface operations {
     feature: {
         parameters: {
             query: {
-                /** @description An RE2 expression that matches a function's name somewhere. */
+                /** @description An RE2 expression. It matches any part of a function's name. */
                 functions: string;
-                /** @description How many times as fast the functions become. */
+                /** @description Speedup of the functions, as a factor. */
                 speedup?: number;
-                /** @description Functions to show. */
+                /** @description Largest number of functions. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6375,7 +6375,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6402,7 +6402,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6411,7 +6411,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6420,7 +6420,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6434,47 +6434,47 @@ export interface operations {
     frequency: {
         parameters: {
             query?: {
-                /** @description Of a miss, on platforms without a figure; else they are left out. */
+                /** @description Nanoseconds of a miss on platforms without a figure. If it is not given, these platforms are left out. */
                 latency_ns?: number | null;
-                /** @description Rows to show. */
+                /** @description Largest number of rows. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description What slowdowns are against; else the mean of what was seen, and of timed runs the highest. */
+                /** @description Frequency that slowdowns are relative to. Default: the mean of the observed frequencies, and for timed runs the highest. */
                 base_mhz?: number | null;
-                /** @description Frequencies, comma-separated; empty: from the base to half of it. */
+                /** @description Frequencies, comma-separated. Empty: from the base to half of it. */
                 mhz?: string;
-                /** @description Of that at the base frequency, to be kept. */
+                /** @description Share of the performance at the base frequency to keep. */
                 performance?: number;
-                /** @description At which the memory ran while it was measured. */
+                /** @description Frequency of the memory during the measurement. */
                 memory_mhz?: number | null;
-                /** @description Another frequency of the memory that is asked about, beside memory_mhz. */
+                /** @description Another memory frequency to predict for, besides memory_mhz. */
                 memory_target_mhz?: number | null;
-                /** @description Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change. */
+                /** @description Share of the waiting time that scales with the memory's clock. 1 is the most that latency can change. */
                 memory_part?: number;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6494,7 +6494,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6521,7 +6521,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6530,7 +6530,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6539,7 +6539,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6553,45 +6553,45 @@ export interface operations {
     frequency_fit: {
         parameters: {
             query?: {
-                /** @description Rows to show. */
+                /** @description Largest number of rows. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description What slowdowns are against; else the mean of what was seen, and of timed runs the highest. */
+                /** @description Frequency that slowdowns are relative to. Default: the mean of the observed frequencies, and for timed runs the highest. */
                 base_mhz?: number | null;
-                /** @description Frequencies, comma-separated; empty: from the base to half of it. */
+                /** @description Frequencies, comma-separated. Empty: from the base to half of it. */
                 mhz?: string;
-                /** @description Of that at the base frequency, to be kept. */
+                /** @description Share of the performance at the base frequency to keep. */
                 performance?: number;
-                /** @description At which the memory ran while it was measured. */
+                /** @description Frequency of the memory during the measurement. */
                 memory_mhz?: number | null;
-                /** @description Another frequency of the memory that is asked about, beside memory_mhz. */
+                /** @description Another memory frequency to predict for, besides memory_mhz. */
                 memory_target_mhz?: number | null;
-                /** @description Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change. */
+                /** @description Share of the waiting time that scales with the memory's clock. 1 is the most that latency can change. */
                 memory_part?: number;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6611,7 +6611,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6638,7 +6638,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6647,7 +6647,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6656,7 +6656,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6670,23 +6670,23 @@ export interface operations {
     frequency_times: {
         parameters: {
             query: {
-                /** @description MHz and seconds of each run, and the memory's MHz where that varies, colons within, commas between. */
+                /** @description MHz and seconds of each run, and the memory's MHz if it varies. Separate fields by colons and runs by commas. */
                 runs: string;
-                /** @description What slowdowns are against; else the mean of what was seen, and of timed runs the highest. */
+                /** @description Frequency that slowdowns are relative to. Default: the mean of the observed frequencies, and for timed runs the highest. */
                 base_mhz?: number | null;
-                /** @description Frequencies, comma-separated; empty: from the base to half of it. */
+                /** @description Frequencies, comma-separated. Empty: from the base to half of it. */
                 mhz?: string;
-                /** @description Of that at the base frequency, to be kept. */
+                /** @description Share of the performance at the base frequency to keep. */
                 performance?: number;
-                /** @description At which the memory ran while it was measured. */
+                /** @description Frequency of the memory during the measurement. */
                 memory_mhz?: number | null;
-                /** @description Another frequency of the memory that is asked about, beside memory_mhz. */
+                /** @description Another memory frequency to predict for, besides memory_mhz. */
                 memory_target_mhz?: number | null;
-                /** @description Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change. */
+                /** @description Share of the waiting time that scales with the memory's clock. 1 is the most that latency can change. */
                 memory_part?: number;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6706,7 +6706,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6733,7 +6733,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6742,7 +6742,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6751,7 +6751,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6765,43 +6765,43 @@ export interface operations {
     interference: {
         parameters: {
             query: {
-                /** @description The application whose degradation is wanted. */
+                /** @description The application to explain. */
                 target: string;
-                /** @description Whose chips; empty: the platform with most visits, or runs, of the target. */
+                /** @description Platform of the chips. Empty: the platform with most visits, or runs, of the target. */
                 platform?: string;
-                /** @description A mix to predict: neighbours and the cores that each keeps busy, `feed:4,etl:1.5`; where none is given 1, or by experiments as many as in its run alone. */
+                /** @description A mix to predict: neighbours and the cores that each keeps busy, `feed:4,etl:1.5`. Default number of cores: 1, or with experiments as many as in the neighbour's run alone. */
                 beside?: string;
-                /** @description That the target keeps busy in the mix; else its average. */
+                /** @description Cores that the target keeps busy in the mix. Default: its average. */
                 cores?: number | null;
-                /** @description GB/s of a chip's memory; else as calibrated, or the most seen. */
+                /** @description GB/s of a chip's memory. Default: the calibrated figure, or the largest observed. */
                 peak_gbs?: number | null;
-                /** @description The uploaded experiments that are to train it (/experiments); empty: the fleet's visits, and where these cannot say the newest experiments that can, which `source` tells. */
+                /** @description The uploaded experiments that train the model (/experiments). Empty: the fleet's visits, or the newest suitable experiments if the visits are not enough; see `source`. */
                 experiments?: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6821,7 +6821,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6848,7 +6848,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6857,7 +6857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6866,7 +6866,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6880,43 +6880,43 @@ export interface operations {
     load_test: {
         parameters: {
             query: {
-                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
+                /** @description Keys, comma-separated: any of function, file, line (only in tables) and binary, and any labels of /labels. A label may be in double quotes. */
                 by?: string;
-                /** @description Differing rows to show. */
+                /** @description Largest number of differing rows. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
                 /** @description Start of the base, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 base_from: string;
                 /** @description End of the base, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 base_to: string;
-                /** @description Label matchers of the base; those of the selection unless given. */
+                /** @description Label matchers of the base. Default: those of the selection. */
                 base_select?: string | null;
-                /** @description Whose visits the base is of; the selection's unless given. */
+                /** @description The campaign of the base. Default: the selection's. */
                 base_campaign?: string | null;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6936,7 +6936,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6963,7 +6963,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6972,7 +6972,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6981,7 +6981,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6995,49 +6995,49 @@ export interface operations {
     machine_types: {
         parameters: {
             query: {
-                /** @description A platform, as /labels has it. */
+                /** @description A platform, as /labels lists it. */
                 old: string;
                 /** @description Another platform. */
                 new: string;
-                /** @description Of a machine of the old type, in any currency. */
+                /** @description Price of a machine of the old type, in any currency. */
                 old_price: number;
-                /** @description Of one of the new, in the same. */
+                /** @description Price of a machine of the new type, in the same currency. */
                 new_price: number;
-                /** @description Overlap coefficient of a platform that has none of its own. */
+                /** @description Overlap coefficient of a platform without one. */
                 coefficient?: number | null;
-                /** @description Requests per second of one machine of the old type, a mean over its machines for each step in order, commas between; nothing where it is not known. Empty for both types: machines of both get equal traffic. */
+                /** @description Requests per second of one machine of the old type: a mean over its machines for each step in order, separated by commas. Leave unknown steps empty. Empty for both types: machines of both get equal traffic. */
                 old_rates?: string;
-                /** @description Requests per second of one machine of the new type, a mean over its machines for each step in order, commas between; nothing where it is not known. Empty for both types: machines of both get equal traffic. */
+                /** @description Requests per second of one machine of the new type: a mean over its machines for each step in order, separated by commas. Leave unknown steps empty. Empty for both types: machines of both get equal traffic. */
                 new_rates?: string;
-                /** @description Length of a step of the rates, counted from UTC's midnight: `1h`, `10m`. */
+                /** @description Length of a step of the rates, counted from midnight UTC: `1h`, `10m`. */
                 step?: string;
-                /** @description Load at which the types are compared by their rates. */
+                /** @description Load at which the rates of the types are compared. */
                 full?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -7057,7 +7057,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7084,7 +7084,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7093,7 +7093,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7102,7 +7102,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7116,45 +7116,45 @@ export interface operations {
     placement: {
         parameters: {
             query: {
-                /** @description Programs, comma-separated, each with the degradation it may suffer if not any: `checkout:0.1,feed,feed`. An application named twice is two programs. */
+                /** @description Programs, comma-separated, each with the largest degradation it may suffer, if limited: `checkout:0.1,feed,feed`. An application that occurs twice is two programs. */
                 tenants: string;
-                /** @description How many there are. */
+                /** @description Number of machines. */
                 machines: number;
-                /** @description Programs a machine may hold. */
+                /** @description Largest number of programs on a machine. */
                 slots?: number;
-                /** @description Of the machines; empty: the one with most visits, or runs. */
+                /** @description Platform of the machines. Empty: the platform with most visits, or runs. */
                 platform?: string;
-                /** @description GB/s of a chip's memory; else as calibrated, or the most seen. */
+                /** @description GB/s of a chip's memory. Default: the calibrated figure, or the largest observed. */
                 peak_gbs?: number | null;
-                /** @description Hold targets by the upper end of the prediction's interval. */
+                /** @description Keep targets even at the upper end of the prediction's interval. */
                 cautious?: boolean;
-                /** @description The uploaded experiments that are to train it (/experiments); empty: the fleet's visits, and where these cannot say the newest experiments that can, which `source` tells. */
+                /** @description The uploaded experiments that train the model (/experiments). Empty: the fleet's visits, or the newest suitable experiments if the visits are not enough; see `source`. */
                 experiments?: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -7174,7 +7174,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7201,7 +7201,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7210,7 +7210,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7219,7 +7219,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7233,39 +7233,39 @@ export interface operations {
     ratios: {
         parameters: {
             query?: {
-                /** @description One of cpi, llc-mpki, llc-miss-ratio, branch-mpki, branch-miss-ratio, stall-ratio, relative-frequency, frequency, or two counters as `llc-misses/instructions`. */
+                /** @description One of cpi, llc-mpki, llc-miss-ratio, branch-mpki, branch-miss-ratio, stall-ratio, relative-frequency, frequency, or two counters such as `llc-misses/instructions`. */
                 ratio?: string;
-                /** @description Keys, comma-separated, of application, machine, datacenter, platform, cluster, kernel; empty: all together. */
+                /** @description Comma-separated keys out of application, machine, datacenter, platform, cluster, kernel. Empty: one row for all. */
                 by?: string;
                 /** @description Length of a step in time: `1h`, `1d`. Empty: without steps. */
                 step?: string;
-                /** @description Rows to show. */
+                /** @description Largest number of rows. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -7285,7 +7285,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7312,7 +7312,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7321,7 +7321,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7330,7 +7330,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7344,35 +7344,35 @@ export interface operations {
     side_by_side: {
         parameters: {
             query: {
-                /** @description A platform, as /labels has it. */
+                /** @description A platform, as /labels lists it. */
                 first: string;
                 /** @description Another platform. */
                 second: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -7392,7 +7392,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7419,7 +7419,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7428,7 +7428,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7437,7 +7437,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7451,33 +7451,33 @@ export interface operations {
     stability: {
         parameters: {
             query?: {
-                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
+                /** @description Keys, comma-separated: any of function, file, line (only in tables) and binary, and any labels of /labels. A label may be in double quotes. */
                 by?: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -7497,7 +7497,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7524,7 +7524,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7533,7 +7533,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7542,7 +7542,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7556,39 +7556,39 @@ export interface operations {
     call_graph: {
         parameters: {
             query?: {
-                /** @description Most functions to show. */
+                /** @description Largest number of functions. */
                 nodes?: number;
-                /** @description Most calls to show. */
+                /** @description Largest number of calls. */
                 edges?: number;
-                /** @description Leave out functions below this share, and calls below a fifth of it. */
+                /** @description Omit functions below this share, and calls below a fifth of it. */
                 min_share?: number;
-                /** @description What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "dot" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -7612,7 +7612,7 @@ export interface operations {
                     "text/x-collapsed-stacks": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7639,7 +7639,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7648,7 +7648,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7657,7 +7657,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7671,41 +7671,41 @@ export interface operations {
     callers: {
         parameters: {
             query?: {
-                /** @description The function, by an id that another answer gave. */
+                /** @description Id of the function, from another response. */
                 function_id?: number | null;
-                /** @description The function by its whole name; or functions by matchers on function, file and binary, in braces. Several are taken as one. */
+                /** @description The whole name of the function, or matchers on function, file and binary in braces. Several matching functions count as one. */
                 function?: string;
-                /** @description Rows on each side. */
+                /** @description Largest number of rows on each side. */
                 limit?: number;
-                /** @description Most nodes of each tree. */
+                /** @description Largest number of nodes in each tree. */
                 nodes?: number;
-                /** @description What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -7728,7 +7728,7 @@ export interface operations {
                     "text/x-collapsed-stacks": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7755,7 +7755,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7764,7 +7764,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7773,7 +7773,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7787,33 +7787,33 @@ export interface operations {
     data_captures: {
         parameters: {
             query?: {
-                /** @description Of the last record received: go on behind it. */
+                /** @description Cursor of the last received record: the stream resumes after it. */
                 cursor?: string;
-                /** @description Do not end: send what is ingested (captures: archived) from now on. */
+                /** @description Do not end: send visits that are ingested (captures: archived) from now on. */
                 follow?: boolean;
-                /** @description A larger record comes without its content, as RECORD_TOO_LARGE. */
+                /** @description Largest record. A larger one is sent without its content, as RECORD_TOO_LARGE. */
                 max_record_bytes?: number | null;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
             };
             header?: never;
@@ -7832,7 +7832,7 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7859,7 +7859,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7868,7 +7868,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7877,7 +7877,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7891,35 +7891,35 @@ export interface operations {
     data_profiles: {
         parameters: {
             query?: {
-                /** @description Of the last record received: go on behind it. */
+                /** @description Cursor of the last received record: the stream resumes after it. */
                 cursor?: string;
-                /** @description Do not end: send what is ingested (captures: archived) from now on. */
+                /** @description Do not end: send visits that are ingested (captures: archived) from now on. */
                 follow?: boolean;
-                /** @description A larger record comes without its content, as RECORD_TOO_LARGE. */
+                /** @description Largest record. A larger one is sent without its content, as RECORD_TOO_LARGE. */
                 max_record_bytes?: number | null;
-                /** @description Leave out visits that watched and saw nothing that matches. */
+                /** @description Omit visits that watched and saw nothing that matches. */
                 only_matching?: boolean;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
             };
             header?: never;
@@ -7938,7 +7938,7 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7965,7 +7965,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7974,7 +7974,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7983,7 +7983,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7997,7 +7997,7 @@ export interface operations {
     debug_files: {
         parameters: {
             query?: {
-                /** @description SHA-256 of a file, hex; may be given again. */
+                /** @description SHA-256 of a file, hex; may be repeated. */
                 sha256?: string[];
             };
             header?: never;
@@ -8024,7 +8024,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8033,7 +8033,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8047,47 +8047,47 @@ export interface operations {
     diff: {
         parameters: {
             query: {
-                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
+                /** @description Keys, comma-separated: any of function, file, line (only in tables) and binary, and any labels of /labels. A label may be in double quotes. */
                 by?: string;
-                /** @description Rows to compare. */
+                /** @description Largest number of rows to compare. */
                 limit?: number;
                 /** @description Compare shares of self or of totals. */
                 share?: "self" | "total";
-                /** @description What collapsed stacks count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                /** @description Value of collapsed stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
                 /** @description Start of the base, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 base_from: string;
                 /** @description End of the base, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 base_to: string;
-                /** @description Label matchers of the base; those of the selection unless given. */
+                /** @description Label matchers of the base. Default: those of the selection. */
                 base_select?: string | null;
-                /** @description Whose visits the base is of; the selection's unless given. */
+                /** @description The campaign of the base. Default: the selection's. */
                 base_campaign?: string | null;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv" | "pprof" | "collapsed";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -8109,7 +8109,7 @@ export interface operations {
                     "text/x-collapsed-stacks": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8136,7 +8136,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -8145,7 +8145,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8154,7 +8154,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8192,7 +8192,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file cannot be kept: the detail names lines and columns. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be stored: the detail names lines and columns. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8201,7 +8201,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer; Retry-After says when to ask again. */
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8215,9 +8215,9 @@ export interface operations {
     upload_experiments: {
         parameters: {
             query: {
-                /** @description What questions call them. */
+                /** @description Name of the experiments. */
                 name: string;
-                /** @description Take the place of experiments that have this name already. */
+                /** @description Replace existing experiments of this name. */
                 replace?: boolean;
             };
             header?: never;
@@ -8240,7 +8240,7 @@ export interface operations {
                     "application/json": components["schemas"]["AddedExperiments"];
                 };
             };
-            /** @description The body is not what its headers say. */
+            /** @description The body does not match its headers. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8267,7 +8267,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The body came too slowly. */
+            /** @description The body arrived too slowly. */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -8276,7 +8276,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There are experiments of this name already, or as many sets as are kept. */
+            /** @description Experiments with this name exist already, or the largest number of sets is reached. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8303,7 +8303,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file cannot be kept: the detail names lines and columns. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be stored: the detail names lines and columns. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8312,7 +8312,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer; Retry-After says when to ask again. */
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8337,7 +8337,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description What the experiments are called. */
+                /** @description Name of the experiments. */
                 name: string;
             };
             cookie?: never;
@@ -8362,7 +8362,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There are no experiments of this name. */
+            /** @description No experiments have this name. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8371,7 +8371,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file cannot be kept: the detail names lines and columns. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be stored: the detail names lines and columns. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8380,7 +8380,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer; Retry-After says when to ask again. */
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8396,7 +8396,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description What the experiments are called. */
+                /** @description Name of the experiments. */
                 name: string;
             };
             cookie?: never;
@@ -8430,7 +8430,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There are no experiments of this name. */
+            /** @description No experiments have this name. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8439,7 +8439,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file cannot be kept: the detail names lines and columns. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be stored: the detail names lines and columns. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8448,7 +8448,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer; Retry-After says when to ask again. */
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8462,41 +8462,41 @@ export interface operations {
     flame: {
         parameters: {
             query?: {
-                /** @description Most nodes to send. */
+                /** @description Largest number of nodes. */
                 nodes?: number;
-                /** @description Draw what lies below a node: ids of the functions on the way there from the root, commas between. What was cut off the whole tree is seen so. An inverted tree's ways begin with the innermost function. */
+                /** @description Return the subtree below a node: ids of the functions on the path from the root, separated by commas. This shows nodes that are cut off the whole tree. Paths of an inverted tree begin with the innermost function. */
                 root?: string;
-                /** @description Callees above their callers: who calls what takes the time. */
+                /** @description Put callees above their callers, to show the callers of the code that takes the time. */
                 invert?: boolean;
                 /** @description Cut off nodes below this share of the tree's root. */
                 min_share?: number;
-                /** @description Labels, commas between, whose values are the first levels. */
+                /** @description Labels, separated by commas. Their values are the first levels of the tree. */
                 by?: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "columns" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -8520,7 +8520,7 @@ export interface operations {
                     "text/x-collapsed-stacks": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8547,7 +8547,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -8556,7 +8556,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8565,7 +8565,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8579,45 +8579,45 @@ export interface operations {
     flame_diff: {
         parameters: {
             query: {
-                /** @description Most nodes to send. */
+                /** @description Largest number of nodes. */
                 nodes?: number;
                 /** @description Cut off nodes below this share on both sides. */
                 min_share?: number;
-                /** @description What collapsed stacks count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                /** @description Value of collapsed stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
                 /** @description Start of the base, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 base_from: string;
                 /** @description End of the base, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 base_to: string;
-                /** @description Label matchers of the base; those of the selection unless given. */
+                /** @description Label matchers of the base. Default: those of the selection. */
                 base_select?: string | null;
-                /** @description Whose visits the base is of; the selection's unless given. */
+                /** @description The campaign of the base. Default: the selection's. */
                 base_campaign?: string | null;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv" | "pprof" | "collapsed";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -8639,7 +8639,7 @@ export interface operations {
                     "text/x-collapsed-stacks": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8666,7 +8666,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -8675,7 +8675,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8684,7 +8684,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8698,35 +8698,35 @@ export interface operations {
     labels: {
         parameters: {
             query?: {
-                /** @description Values to show of each label. */
+                /** @description Largest number of values for each label. */
                 limit?: number;
-                /** @description Only values with this text in them, whatever its case. */
+                /** @description Only values that contain this text, regardless of case. */
                 find?: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -8746,7 +8746,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8773,7 +8773,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -8782,7 +8782,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8791,7 +8791,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8805,43 +8805,43 @@ export interface operations {
     lines: {
         parameters: {
             query?: {
-                /** @description The function, by an id that another answer gave. */
+                /** @description Id of the function, from another response. */
                 function_id?: number | null;
-                /** @description The function by its whole name; or functions by matchers on function, file and binary, in braces. Several are taken as one. */
+                /** @description The whole name of the function, or matchers on function, file and binary in braces. Several matching functions count as one. */
                 function?: string;
-                /** @description A file instead, by its path as other answers have it. */
+                /** @description A source file instead of a function, by its path as in other responses. */
                 file?: string;
-                /** @description The file in this binary only, by its name. */
+                /** @description The file in this binary only, by the binary's name. */
                 binary?: string;
-                /** @description Lines to show. */
+                /** @description Largest number of lines. */
                 limit?: number;
-                /** @description What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -8864,7 +8864,7 @@ export interface operations {
                     "text/x-collapsed-stacks": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8891,7 +8891,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -8900,7 +8900,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8909,7 +8909,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8923,49 +8923,49 @@ export interface operations {
     movers: {
         parameters: {
             query?: {
-                /** @description How much earlier the base is, unless base_from and base_to are given: 1d, or 1w for the same time last week. */
+                /** @description Offset of the base before the selection, unless base_from and base_to are given: 1d, or 1w for the same time last week. */
                 before?: string;
-                /** @description Start of the base, inclusive, instead. */
+                /** @description Start of the base, inclusive; it replaces `before`. */
                 base_from?: string;
                 /** @description End of the base, exclusive. */
                 base_to?: string;
-                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
+                /** @description Keys, comma-separated: any of function, file, line (only in tables) and binary, and any labels of /labels. A label may be in double quotes. */
                 by?: string;
-                /** @description Rows to compare, the heaviest of either. */
+                /** @description Largest number of rows to compare, the heaviest of either side. */
                 examine?: number;
-                /** @description Smallest change of share that is reported. */
+                /** @description Smallest change of share to report. */
                 least?: number;
-                /** @description Movers whose cause is looked for, the largest. */
+                /** @description Number of movers to search for a cause, the largest first. */
                 explain?: number;
-                /** @description Compare self or totals. */
+                /** @description Compare shares of self or of totals. */
                 share?: "self" | "total";
-                /** @description Labels to look for causes in, commas between. */
+                /** @description Labels to search for causes, separated by commas. */
                 labels?: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -8985,7 +8985,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9012,7 +9012,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -9021,7 +9021,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9030,7 +9030,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9044,33 +9044,33 @@ export interface operations {
     reliability: {
         parameters: {
             query?: {
-                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
+                /** @description Keys, comma-separated: any of function, file, line (only in tables) and binary, and any labels of /labels. A label may be in double quotes. */
                 by?: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -9090,7 +9090,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9117,7 +9117,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -9126,7 +9126,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9135,7 +9135,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9173,7 +9173,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9182,7 +9182,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9196,41 +9196,41 @@ export interface operations {
     series: {
         parameters: {
             query?: {
-                /** @description Keys of rows as of /table, commas between; empty: the whole alone. */
+                /** @description Keys of rows as in /table, separated by commas. Empty: only the whole. */
                 by?: string;
-                /** @description Most rows. */
+                /** @description Largest number of rows. */
                 limit?: number;
-                /** @description Most steps; the shortest common step that is enough is taken. */
+                /** @description Largest number of steps. The shortest common step within this number is used. */
                 points?: number;
-                /** @description Length of a step instead, e.g. 5m, 1h, 1d, 1w. Steps of a day at most begin at multiples of it from midnight 1970 UTC, longer ones at multiples from a Monday. */
+                /** @description Length of a step, for example 5m, 1h, 1d, 1w; it replaces `points`. Steps up to a day begin at multiples of their length from 1970-01-01 00:00 UTC, longer ones at multiples from a Monday. */
                 step?: string;
                 /** @description Rows by self or by totals. */
                 share?: "self" | "total";
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -9250,7 +9250,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9277,7 +9277,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -9286,7 +9286,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9295,7 +9295,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9309,43 +9309,43 @@ export interface operations {
     shared_code: {
         parameters: {
             query?: {
-                /** @description What code is distinguished by. */
+                /** @description Kind of code: one row for each. */
                 by?: "function" | "file" | "binary";
-                /** @description Shares of self or of totals. */
+                /** @description Compare shares of self or of totals. */
                 share?: "self" | "total";
-                /** @description Leave out what surely has a larger share of some application. */
+                /** @description Omit code that certainly has a larger share of some application. */
                 cold?: number;
-                /** @description Leave out what fewer applications use. */
+                /** @description Omit code that fewer applications use. */
                 applications?: number;
-                /** @description The part of its cost that counts as `saved`. */
+                /** @description Part of the cost that counts as `saved`. */
                 saving?: number;
-                /** @description Rows to show. */
+                /** @description Largest number of rows. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -9365,7 +9365,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9392,7 +9392,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -9401,7 +9401,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9410,7 +9410,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9424,39 +9424,39 @@ export interface operations {
     shared_code_users: {
         parameters: {
             query?: {
-                /** @description The function, by an id that another answer gave. */
+                /** @description Id of the function, from another response. */
                 function_id?: number | null;
-                /** @description The function by its whole name; or functions by matchers on function, file and binary, in braces. Several are taken as one. */
+                /** @description The whole name of the function, or matchers on function, file and binary in braces. Several matching functions count as one. */
                 function?: string;
-                /** @description Labels, commas between. */
+                /** @description Labels, separated by commas. */
                 by?: string;
-                /** @description Rows to show. */
+                /** @description Largest number of rows. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -9476,7 +9476,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9503,7 +9503,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -9512,7 +9512,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9521,7 +9521,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9535,9 +9535,9 @@ export interface operations {
     source: {
         parameters: {
             query: {
-                /** @description The binary: its build-id in hex, or `go:…` or `sha256:…` where it has none. */
+                /** @description Key of the binary: its build-id in hex, or `go:…` or `sha256:…` if it has none. */
                 binary: string;
-                /** @description As the debug information states it. */
+                /** @description Path as in the debug information. */
                 path: string;
             };
             header?: never;
@@ -9573,7 +9573,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9582,7 +9582,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9596,7 +9596,7 @@ export interface operations {
     upload_sources: {
         parameters: {
             query: {
-                /** @description The binary: its build-id in hex, or `go:…` or `sha256:…` where it has none. */
+                /** @description Key of the binary: its build-id in hex, or `go:…` or `sha256:…` if it has none. */
                 key: string;
             };
             header?: never;
@@ -9619,7 +9619,7 @@ export interface operations {
                     "application/json": components["schemas"]["SourcesAnswer"];
                 };
             };
-            /** @description The body is not what its headers say. */
+            /** @description The body does not match its headers. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9646,7 +9646,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The body came too slowly. */
+            /** @description The body arrived too slowly. */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -9673,7 +9673,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9682,7 +9682,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9705,37 +9705,37 @@ export interface operations {
     stacks: {
         parameters: {
             query?: {
-                /** @description Labels, commas between, whose values divide the stacks: labels of pprof's samples, first frames of collapsed stacks. */
+                /** @description Labels, separated by commas, whose values divide the stacks. They become labels of pprof's samples, or the first frames of collapsed stacks. */
                 labels?: string;
-                /** @description The heaviest so many. Unless given 1,000 rows, of which there are at most 10,000, and all stacks of a file. */
+                /** @description Largest number of stacks, the heaviest first. Default: 1,000 rows (at most 10,000), or all stacks in a file. */
                 limit?: number | null;
-                /** @description What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -9758,7 +9758,7 @@ export interface operations {
                     "text/x-collapsed-stacks": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9785,7 +9785,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -9794,7 +9794,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9803,7 +9803,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9817,9 +9817,9 @@ export interface operations {
     status: {
         parameters: {
             query?: {
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -9848,7 +9848,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -9857,7 +9857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9866,7 +9866,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9880,17 +9880,17 @@ export interface operations {
     symbols: {
         parameters: {
             query?: {
-                /** @description missing: those that hide samples; all: what ran, and what files are stored for. */
+                /** @description missing: binaries with samples without names. all: binaries that ran, and binaries with stored files. */
                 show?: components["schemas"]["Which"];
-                /** @description cpu, the CPU time that has no name, like all but name: largest first. */
+                /** @description cpu: the CPU time without names. All keys but name sort the largest first. */
                 sort?: components["schemas"]["Order"];
-                /** @description Only with this text in name, path or key, whatever its case. */
+                /** @description Only binaries with this text in their name, path or key, regardless of case. */
                 find?: string;
-                /** @description Binaries to show. */
+                /** @description Largest number of binaries. */
                 limit?: number;
-                /** @description Binaries to skip. */
+                /** @description Number of binaries to skip. */
                 offset?: number;
-                /** @description Samples of the last so many days count. */
+                /** @description Number of days, counted back from now, whose samples count. */
                 days?: number;
             };
             header?: never;
@@ -9917,7 +9917,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9926,7 +9926,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9940,7 +9940,7 @@ export interface operations {
     upload_symbols: {
         parameters: {
             query?: {
-                /** @description Its base name, for people. */
+                /** @description Base name of the file, for display. */
                 name?: string;
             };
             header?: never;
@@ -9963,7 +9963,7 @@ export interface operations {
                     "application/json": components["schemas"]["UploadAnswer"];
                 };
             };
-            /** @description The body is not what its headers say. */
+            /** @description The body does not match its headers. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9990,7 +9990,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The body came too slowly. */
+            /** @description The body arrived too slowly. */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -10017,7 +10017,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10026,7 +10026,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10051,7 +10051,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The binary: its build-id in hex, or `go:…` or `sha256:…` where it has none. */
+                /** @description Key of the binary: its build-id in hex, or `go:…` or `sha256:…` if it has none. */
                 key: string;
             };
             cookie?: never;
@@ -10085,7 +10085,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10094,7 +10094,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10110,9 +10110,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The binary: its build-id in hex, or `go:…` or `sha256:…` where it has none. */
+                /** @description Key of the binary: its build-id in hex, or `go:…` or `sha256:…` if it has none. */
                 key: string;
-                /** @description Of the file, hex. */
+                /** @description SHA-256 of the file, hex. */
                 sha256: string;
             };
             cookie?: never;
@@ -10155,7 +10155,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10164,7 +10164,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10178,45 +10178,45 @@ export interface operations {
     table: {
         parameters: {
             query?: {
-                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
+                /** @description Keys, comma-separated: any of function, file, line (only in tables) and binary, and any labels of /labels. A label may be in double quotes. */
                 by?: string;
-                /** @description With a minus: largest first, names from the end. Ties go by name. */
+                /** @description With a minus: largest first, or names in descending order. Ties are sorted by name. */
                 sort?: components["schemas"]["Sort"];
-                /** @description Rows to show. */
+                /** @description Largest number of rows. */
                 limit?: number;
-                /** @description Rows to skip. */
+                /** @description Number of rows to skip. */
                 offset?: number;
-                /** @description Only rows with this text in one of their names, whatever its case. */
+                /** @description Only rows with a name that contains this text, regardless of case. */
                 find?: string;
-                /** @description Only rows with a name that this RE2 expression matches somewhere. */
+                /** @description Only rows with a name that this RE2 expression matches in any part. */
                 find_regex?: string;
-                /** @description What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -10239,7 +10239,7 @@ export interface operations {
                     "text/x-collapsed-stacks": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10266,7 +10266,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -10275,7 +10275,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10284,7 +10284,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;

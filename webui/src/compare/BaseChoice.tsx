@@ -31,7 +31,7 @@ export function BaseChoice({ place, go, base }: Props) {
         value={chosen?.value ?? null}
         options={steps.map(({ value }) => ({ value, text: value, title: `compare with ${value}` }))}
         onChange={(value) =>
-          go(compareWith(value === 'the time before' ? {} : steps.find((s) => s.value === value)!.range))
+          go(compareWith(value === 'previous period' ? {} : steps.find((s) => s.value === value)!.range))
         }
       />
       <Popover
@@ -64,7 +64,7 @@ function AnyBase({ place, go, base, close }: Props & { close: () => void }) {
       }}
     >
       <label className="field">
-        Matchers
+        Filters
         <input
           type="text"
           className="code"
@@ -93,13 +93,13 @@ function AnyBase({ place, go, base, close }: Props & { close: () => void }) {
         </button>
         <button
           type="button"
-          title="the same time, other matchers"
+          title="compare with these filters in the time range of the selection"
           onClick={() => {
             go(compareWith({ select: select.trim() }));
             close();
           }}
         >
-          In the selection’s time
+          In the selection’s time range
         </button>
       </div>
     </form>

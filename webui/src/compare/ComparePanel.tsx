@@ -18,8 +18,8 @@ import { DiffTable } from './DiffTable.tsx';
 import { sidesOf } from './sides.ts';
 
 const SHARES = [
-  { value: 'self', text: 'self', title: 'compare time in the functions themselves' },
-  { value: 'total', text: 'total', title: 'compare time in the functions and in all they call' },
+  { value: 'self', text: 'self', title: 'compare time in the functions’ own code' },
+  { value: 'total', text: 'total', title: 'compare time in the functions and their callees' },
 ] as const;
 
 interface Props {
@@ -56,7 +56,7 @@ export function ComparePanel({ place, go, diff, status }: Props) {
         {answer && <Sides answer={answer} />}
         <span className="spacer" />
         <BaseChoice place={place} go={go} base={answer?.base} />
-        <button type="button" onClick={() => go(swapped(place))} title="base and selection change places">
+        <button type="button" onClick={() => go(swapped(place))} title="swap base and selection">
           Swap
         </button>
       </div>
@@ -66,15 +66,15 @@ export function ComparePanel({ place, go, diff, status }: Props) {
         <Failure error={diff.error} retry={() => void diff.refetch()} place={place} go={go} />
       ) : answer!.base_totals.samples === 0 ? (
         <div className="state">
-          <p className="sentence">There are no samples to compare with.</p>
+          <p className="sentence">The base has no samples.</p>
           <p>
-            Nothing was sampled in {sidesOf(answer!.selection, answer!.base)[1]}.{' '}
+            The base is {sidesOf(answer!.selection, answer!.base)[1]}.{' '}
             {boundOf(answer!.base_totals, answer!.base.unit)} Choose another base.
           </p>
         </div>
       ) : rows.length === 0 ? (
         <div className="state">
-          <p>{place.find === '' ? 'Nothing to compare.' : `Nothing matches “${place.find}”.`}</p>
+          <p>{place.find === '' ? 'There are no rows to compare.' : `No row matches “${place.find}”.`}</p>
         </div>
       ) : (
         <DiffTable rows={rows} rowsTotal={answer!.rows_total} by={answer!.by} go={go} missing={missing} />
@@ -110,26 +110,26 @@ function Limits({ totals, unit }: { totals: Totals; unit: string }) {
   ));
 }
 
-/** What the colours mean: the rate of false alarms is controlled, and changes may be missed. */
+/** The number of significant changes, and the power of the test. */
 function Verdict({ answer }: { answer: DiffAnswer }) {
   const significant = answer.rows.filter((row) => row.significant).length;
   const { power, part, interval_level: level } = answer;
   if (answer.rows.every((row) => row.q === null)) {
     return (
       <p className="bar-bottom note wrap">
-        Nothing can be said of chance: that needs visits drawn at random on both sides.
+        Significance needs visits that were drawn at random on both sides.
       </p>
     );
   }
   return (
     <p className="bar-bottom note wrap">
-      {count(significant)} of {count(answer.rows.length)} rows differ by more than chance explains
-      {significant > 0 && '; about 1 in 20 of those is expected to be chance all the same'}.
+      {count(significant)} of {count(answer.rows.length)} rows differ significantly
+      {significant > 0 && '; about 1 in 20 of them is expected to be a false positive'}.
       {power &&
-        ` Had a row of ${percentOf(power.share)} become ${power.factor} times as heavy, it would be found in ${Math.round(100 * power.power)} of 100 such samplings.`}
+        ` The test would detect a row of ${percentOf(power.share)} that became ${power.factor} times as heavy in ${Math.round(100 * power.power)} of 100 such samplings.`}
       {level !== null &&
-        ` Intervals are of ${Number((100 * level).toPrecision(4))} %: those that exclude 0 are of the rows that differ.`}
-      {part < 1 && ` Chance was judged by a random ${percentOf(part)} of the visits.`}
+        ` Intervals have a level of ${Number((100 * level).toPrecision(4))} %: they exclude 0 exactly for the significant rows.`}
+      {part < 1 && ` Significance was computed from a random ${percentOf(part)} of the visits.`}
     </p>
   );
 }

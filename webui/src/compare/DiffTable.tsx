@@ -130,7 +130,7 @@ function Details({ row, by }: { row: DiffRow; by: readonly string[] }) {
       </span>
       <span className="more-numbers">
         <span>{judged(row)}</span>
-        {row.low_confidence && <span className="warn">Most of one side comes from one or two visits.</span>}
+        {row.low_confidence && <span className="warn">One or two visits contribute most of one side.</span>}
       </span>
     </div>
   );

@@ -26,13 +26,17 @@ export interface DiffQuery extends SelectionQuery {
 const ALL = '{}';
 
 const DAY = 86_400;
-export const STEPS_BACK = { 'the time before': null, 'a day before': DAY, 'a week before': 7 * DAY } as const;
+export const STEPS_BACK = {
+  'previous period': null,
+  'a day earlier': DAY,
+  'a week earlier': 7 * DAY,
+} as const;
 export type StepBack = keyof typeof STEPS_BACK;
 
 export function baseOf(place: Place): Base {
   const { base_select, base_from, base_to, base_campaign } = place;
   const given = base_select !== '' || base_from !== '' || base_to !== '' || base_campaign !== '';
-  const range = given ? place : (earlier(place, 'the time before') ?? place);
+  const range = given ? place : (earlier(place, 'previous period') ?? place);
   return {
     select: base_select === '' ? place.select : base_select === ALL ? '' : base_select,
     from: base_from || range.from,

@@ -39,7 +39,7 @@ export function judged(row: DiffRow): string {
   const change = `${points(row.delta)} points${interval}`;
   if (row.q === null) return change;
   const q = `q ${row.q < 0.001 ? '' : '= '}${probability(row.q)}`;
-  return row.significant ? `${change}; ${q}: significant` : `${change}; ${q}: may well be chance`;
+  return row.significant ? `${change}; ${q}: significant` : `${change}; ${q}: not significant`;
 }
 
 /** Significant changes first, then by size of the change. */

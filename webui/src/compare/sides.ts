@@ -14,7 +14,7 @@ export function sidesOf(selection: SelectionEcho, base: SelectionEcho): [string,
     parts.push([`campaign ${selection.campaign}`, `campaign ${base.campaign}`]);
   // To the minute: the server resolves "now" anew for each side.
   if (range(selection) !== range(base)) parts.push([range(selection), range(base)]);
-  if (parts.length === 0) return ['the selection', 'the same'];
+  if (parts.length === 0) return ['the selection', 'the same selection'];
   return [parts.map(([a]) => a).join(', '), parts.map(([, b]) => b).join(', ')];
 }
 

@@ -12,17 +12,17 @@ export const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
   samples: 'samples',
   'core-seconds': 'core-seconds',
   cores: 'cores',
-  machines: 'machines’ worth',
-  money: 'money',
+  machines: 'machine equivalents',
+  money: 'cost',
 };
 
 export const MEASURE_MEANINGS: Readonly<Record<Measure, string>> = {
-  share: 'part of the selection’s CPU time',
-  samples: 'samples that were taken: counted, not estimated',
+  share: 'share of the selection’s CPU time',
+  samples: 'number of samples: counted, not estimated',
   'core-seconds': 'CPU time of the whole fleet in the covered time of days with ingested visits',
-  cores: 'cores busy with it, averaged over the covered time of days with ingested visits',
-  machines: 'so many of the fleet’s machines would do only this',
-  money: 'core-hours times the price of one',
+  cores: 'busy cores, averaged over the covered time of days with ingested visits',
+  machines: 'share × machines of the fleet: how many machines would do only this',
+  money: 'core-hours × the price per core-hour',
 };
 
 /** Converts a row's shares and core-seconds to the other measures; the same for all rows of a response. */
@@ -173,7 +173,7 @@ export function phrase(measure: Measure, value: number): string {
     samples: `${text} samples`,
     'core-seconds': `${text} of CPU time`,
     cores: `${text} cores`,
-    machines: `${text} machines’ worth`,
-    money: `${text} in money`,
+    machines: `${text} machine equivalents`,
+    money: `a cost of ${text}`,
   }[measure];
 }

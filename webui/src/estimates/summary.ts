@@ -25,13 +25,13 @@ export interface Summary {
 
 const PATHS: Readonly<Record<Totals['path'], Pick<Remark, 'text' | 'why'>>> = {
   cells: {
-    text: 'from merged cells',
-    why: 'Read from what was added up ahead; the same numbers as from every sample.',
+    text: 'from rollups',
+    why: 'Computed from precomputed sums; the numbers are those of all samples.',
   },
-  chunks: { text: 'from every sample', why: 'No cells are kept for such filters: all samples were read.' },
+  chunks: { text: 'from all samples', why: 'No rollup supports these filters, so all samples were read.' },
   mixed: {
-    text: 'from merged cells and samples',
-    why: 'Read from what was added up ahead, and the newest samples themselves.',
+    text: 'from rollups and samples',
+    why: 'Computed from precomputed sums and the newest samples.',
   },
 };
 
@@ -60,7 +60,7 @@ export function summaryOf(totals: Totals, unit: string): Summary {
 }
 
 /**
- * Upper bound for a selection with zero observed samples: `None of 226 ingested visits saw any of it:
+ * Upper bound for a selection with zero observed samples: `None of 226 ingested visits has such samples:
  * at most 12.0 cores (95 %).` Empty if the visits allow no bound.
  */
 export function boundOf(totals: Totals, unit: string): string {
@@ -73,11 +73,11 @@ export function boundOf(totals: Totals, unit: string): string {
         ? `${quantity(estimate.hi)} ${unit}`
         : null;
   if (most === null) return '';
-  const who =
+  const visits =
     ingested === 1
-      ? 'The only ingested visit saw none of it'
-      : `None of ${count(ingested)} ingested visits saw any of it`;
-  return `${who}: at most ${most} (95 %).`;
+      ? 'The only ingested visit has no such samples'
+      : `None of ${count(ingested)} ingested visits has such samples`;
+  return `${visits}: at most ${most} (95 %).`;
 }
 
 /** The remarks that limit the meaning of the numbers. */
@@ -89,28 +89,27 @@ function designed(totals: Totals): Remark[] {
   const remarks: Remark[] = [
     {
       text: `${plural(totals.visits_drawn, 'visit')} drawn, ${count(totals.visits_ingested)} ${totals.approximate ? 'read' : 'ingested'}`,
-      why: 'Machines were drawn at random. Those that did not answer are made up for by others as busy as they.',
+      why: 'Machines were drawn at random. The weights of similarly busy machines compensate for machines that did not respond.',
       warn: false,
     },
   ];
   if (totals.visits_waiting > 0) {
     remarks.push({
-      text: `${count(totals.visits_waiting)} of them waiting`,
-      why: 'They are under way, or not ingested yet. Those that ingested on the same day stand for them until then.',
+      text: `${count(totals.visits_waiting)} of them pending`,
+      why: 'These visits are running or not ingested yet. Until then the ingested visits of the same day represent them.',
       warn: false,
     });
   }
   const covered = totals.asked_seconds > 0 ? totals.covered_seconds / totals.asked_seconds : 1;
   remarks.push({
-    text:
-      covered >= 0.9995 ? 'all of the asked time covered' : `${coverage(covered)} of the asked time covered`,
-    why: 'Time in which the campaign drew nobody is not extrapolated over.',
+    text: covered >= 0.9995 ? 'data for the whole range' : `data for ${coverage(covered)} of the range`,
+    why: 'Estimates do not extrapolate over time in which the campaign drew no machines.',
     warn: covered < WELL_COVERED,
   });
   if (totals.uncovered_share > NEGLIGIBLE) {
     remarks.push({
       text: `${(100 * totals.uncovered_share).toFixed(1)} % of machine-time without a visit`,
-      why: 'On these days no visit has been ingested: nothing is said of them.',
+      why: 'No visit of these days has been ingested, so estimates exclude them.',
       warn: true,
     });
   }
@@ -120,8 +119,8 @@ function designed(totals: Totals): Remark[] {
 function byHand(totals: Totals): Remark {
   const seen = totals.visits === null ? 'visits ' : `${plural(totals.visits, 'visit')} `;
   return {
-    text: `${seen}asked for by hand, not drawn at random`,
-    why: 'Shares are of what was sampled. Nothing follows for other machines or times, so there are no intervals.',
+    text: `${seen}requested by hand, not drawn at random`,
+    why: 'Shares refer to these samples. They do not estimate other machines or times, so they have no intervals.',
     warn: true,
   };
 }
@@ -130,7 +129,7 @@ function path(totals: Totals): Remark {
   if (totals.approximate) {
     return {
       text: 'from a random part of the visits',
-      why: 'Reading all of them would take too long. Estimates and intervals account for it; samples are those read.',
+      why: 'Reading all visits would take too long. Estimates and intervals account for this; sample counts are those of the visits read.',
       warn: true,
     };
   }

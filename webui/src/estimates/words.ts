@@ -13,10 +13,10 @@ export function bracket(measure: Measure, estimate: Estimate): string {
 
 /** `12.34 %, 95 % interval 11.00 to 13.70 %`. */
 export function spoken(measure: Measure, estimate: Estimate | null): string {
-  if (estimate === null) return 'not known here';
+  if (estimate === null) return 'not available';
   const value = phrase(measure, estimate.value);
   if (!isBounded(estimate)) return value;
-  if (estimate.value === 0) return `${value} seen, 95 % upper bound ${write(measure, estimate.hi)}`;
+  if (estimate.value === 0) return `${value} observed, 95 % upper bound ${write(measure, estimate.hi)}`;
   const { text, unit } = writeRange(measure, estimate.value, estimate.lo, estimate.hi, ' to ');
   return `${value}, 95 % interval ${text}${unit}`;
 }
@@ -53,8 +53,8 @@ function areMany({ visits, machines, path }: Seen): boolean {
   return machines === null && path !== 'chunks' && visits !== null;
 }
 
-export const FEW = 'Most of this row comes from one or two visits, so its interval was widened.';
-export const REACHES_ZERO = 'The interval reaches zero: it may be nothing at all.';
+export const FEW = 'One or two visits contribute most of this row, so its interval was widened.';
+export const REACHES_ZERO = 'The interval includes zero: the true value may be zero.';
 
 /** A warning about the estimate; empty if there is none. */
 export function caution(estimate: Estimate, low_confidence: boolean): string {

@@ -109,13 +109,13 @@ function Graph({
       <p className="bar-bottom note">
         <span>{count(tree.n - 1)} frames</span>
         {random && covered < 0.9995 && (
-          <span> · estimates for the covered {coverage(covered)} of the asked time</span>
+          <span> · estimates for the {coverage(covered)} of the range with data</span>
         )}
         {head.pruned.nodes > 0 && (
-          <span title="The table counts them in full.">
+          <span title="The table includes them.">
             {' '}
-            · {count(head.pruned.nodes)} lighter ones are left out: {percent(head.pruned.share)} of the time
-            ends there and is shown as their callers’
+            · {count(head.pruned.nodes)} lighter frames are omitted: {percent(head.pruned.share)} of the time
+            ends in them and is attributed to their callers
           </span>
         )}
       </p>

@@ -33,9 +33,9 @@ export function FrameDetails({ tree, node, scale, place, go }: Props) {
           <button
             type="button"
             onClick={() => go({ mark: `function:${tree.functions[k].id}`, find: '' })}
-            title="light up every frame of this function"
+            title="highlight all frames of this function"
           >
-            All its frames
+            Highlight all
           </button>
           <button
             type="button"

@@ -53,7 +53,7 @@ export function Tooltip({ tree, node, x, y, scale }: Props) {
         </dd>
         {caller > 0 && (
           <>
-            <dt>of its caller</dt>
+            <dt>share of caller</dt>
             <dd>
               <b>{percent(tree.total[node] / (tree.total[caller] || 1), 1)}</b>
             </dd>
@@ -63,8 +63,8 @@ export function Tooltip({ tree, node, x, y, scale }: Props) {
       {f && scale.ground.random && (
         <div className="where">
           {f.effective === null
-            ? 'too light for an interval here; the table has one'
-            : '95 % intervals with the design effect of the function: how much visits differ in it'}
+            ? 'too light for an interval here; the table shows one'
+            : '95 % intervals with the design effect of the function: how much it varies between visits'}
         </div>
       )}
     </div>

@@ -14,7 +14,7 @@ export function describe(tree: FlameTree, node: number, scale: FrameScale): stri
 
 /** A note on the quality of the name, if there is one. */
 export function statusNote(f: FlameFunction): string {
-  if (f.kind === 'marker') return 'no code: here the stack could not be walked on, or nothing is known of it';
+  if (f.kind === 'marker') return 'not code: unwinding stopped here, or this part of the stack is unknown';
   switch (f.status) {
     case 'full':
       return '';
@@ -23,6 +23,6 @@ export function statusNote(f: FlameFunction): string {
     case 'binary_only':
       return 'no symbols: only the binary is known';
     case 'unknown':
-      return 'no symbols and no binary: code made at run time, or a mapping that is gone';
+      return 'no symbols and no binary: code generated at run time, or a mapping that no longer exists';
   }
 }

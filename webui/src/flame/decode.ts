@@ -38,9 +38,9 @@ type Sent<Head> = Omit<Head, 'functions'> & { names: string[]; texts: string[] }
 
 /** Throws BadFlame if the buffer does not match its header. */
 export function decodeFlame<Head extends FlameHead>(buffer: ArrayBuffer): FlameAnswer<Head> {
-  if (buffer.byteLength < HEADER) throw new BadFlame(`a flame graph of only ${buffer.byteLength} bytes`);
+  if (buffer.byteLength < HEADER) throw new BadFlame(`the flame graph has only ${buffer.byteLength} bytes`);
   const view = new DataView(buffer);
-  if (view.getUint32(0, true) !== MAGIC) throw new BadFlame('the answer is not a flame graph');
+  if (view.getUint32(0, true) !== MAGIC) throw new BadFlame('the response is not a flame graph');
   const version = view.getUint32(4, true);
   if (version !== VERSION)
     throw new BadFlame(`flame graph version ${version}; this page reads version ${VERSION}: reload it`);
@@ -74,7 +74,8 @@ export function decodeFlame<Head extends FlameHead>(buffer: ArrayBuffer): FlameA
   for (let i = 0; i < n; i++) parent[i] = i === 0 ? -1 : i - parent[i];
   const func = integers(n);
   const [id, file, binary, status, kind] = Array.from({ length: 5 }, () => integers(f));
-  if (names.length !== f) throw new BadFlame(`the flame graph names ${names.length} of ${f} functions`);
+  if (names.length !== f)
+    throw new BadFlame(`the flame graph has names for ${names.length} of ${f} functions`);
 
   const text = (at: number) => {
     if (!(at >= 0 && at < texts.length)) throw new BadFlame(`the flame graph has no text ${at}`);

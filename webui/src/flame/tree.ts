@@ -93,7 +93,8 @@ export function plant(columns: FlameColumns): FlameTree {
     if (i > 0) {
       if (k === 0) throw new BadFlame(`node ${i} does not follow its caller ${parent[i]}`);
       if (k > MAX_DEPTH) throw new BadFlame(`stacks deeper than ${MAX_DEPTH} frames`);
-      if (weight > latest[k - 1] + slack) throw new BadFlame(`node ${i} is heavier than its elder sibling`);
+      if (weight > latest[k - 1] + slack)
+        throw new BadFlame(`node ${i} is heavier than the sibling before it`);
       start[i] = cursor[k - 1];
       cursor[k - 1] += weight;
       latest[k - 1] = weight;

@@ -31,7 +31,7 @@ export function ConvergencePlot({ fit, wanted }: Props) {
   return (
     <svg className="plot" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-labelledby={title}>
       <title id={title}>
-        {`Distance falls with the visits: ${points.map((p) => `${p.distance.toFixed(2)} at ${count(p.visits)}`).join(', ')}`}
+        {`Distance by number of visits: ${points.map((p) => `${p.distance.toFixed(2)} at ${count(p.visits)}`).join(', ')}`}
       </title>
       {ticks(x0, x1).map((v) => (
         <g key={v}>
@@ -50,14 +50,14 @@ export function ConvergencePlot({ fit, wanted }: Props) {
         </g>
       ))}
       <text className="axis-name" x={(LEFT + WIDTH - RIGHT) / 2} y={HEIGHT - 8} textAnchor="middle">
-        visits that have the selection
+        visits with samples of the selection
       </text>
       <text
         className="axis-name"
         transform={`translate(12 ${(TOP + floor) / 2}) rotate(-90)`}
         textAnchor="middle"
       >
-        distance from the fleet
+        distance from the fleet’s profile
       </text>
       <polyline
         className="wanted"

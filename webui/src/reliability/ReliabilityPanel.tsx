@@ -49,18 +49,19 @@ function Figures({ answer }: { answer: ReliabilityAnswer }) {
       <div className="cards">
         {entropy && (
           <Card title="Entropy" value={`${entropy.value.toFixed(2)} nats`} interval={plain(entropy, 2)}>
-            The time is spread as if over {count(Math.exp(entropy.value))} equally heavy rows by{' '}
-            {by.join(' · ')}. Profiles that represent the fleet agree in it, however many samples they have.
+            The time is distributed as over {count(Math.exp(entropy.value))} equally heavy rows by{' '}
+            {by.join(' · ')}. Profiles that represent the fleet have the same entropy, whatever their number
+            of samples.
           </Card>
         )}
         {manhattan && (
           <Card
-            title="Distance of two random halves"
+            title="Distance between two random halves"
             value={manhattan.value.toFixed(3)}
             interval={plain(manhattan, 3)}
           >
-            Half of the visits put {(50 * manhattan.value).toFixed(1)} % of the time in other rows than the
-            other half, by chance alone. 0: the same profile; 2: nothing in common.
+            By chance alone, two halves of the visits attribute {(50 * manhattan.value).toFixed(1)} % of the
+            time to different rows. 0: identical profiles; 2: no row in common.
           </Card>
         )}
       </div>
@@ -76,7 +77,7 @@ function Convergence({ answer }: { answer: ReliabilityAnswer }) {
   if (!(fit.constant.value > 0)) {
     return (
       <p className="card note">
-        {count(fit.visits)} visits all show the same profile: there is nothing to converge.
+        All {count(fit.visits)} visits have the same profile, so there is no convergence.
       </p>
     );
   }
@@ -85,7 +86,7 @@ function Convergence({ answer }: { answer: ReliabilityAnswer }) {
   return (
     <figure className="card convergence">
       <figcaption>
-        <h2>What more visits bring</h2>
+        <h2>Effect of more visits</h2>
         <Segments
           label="wanted precision"
           value={String(wanted)}
@@ -106,17 +107,17 @@ function Convergence({ answer }: { answer: ReliabilityAnswer }) {
               <b>Enough visits</b> for ±{100 * wanted} %
             </>
           )}
-          : now{' '}
+          . Now: ±{(100 * distanceOf(fit, fit.visits)).toFixed(1)} %, from{' '}
           {fit.visits < ingested
-            ? `the ${count(fit.visits)} of ${count(ingested)} visits that have it`
-            : count(fit.visits)}{' '}
-          leave ±{(100 * distanceOf(fit, fit.visits)).toFixed(1)} %.
+            ? `the ${count(fit.visits)} of ${count(ingested)} visits with samples of the selection`
+            : plural(fit.visits, 'visit')}
+          .
         </p>
       </figcaption>
       <ConvergencePlot fit={fit} wanted={wanted} />
       <p className="note">
-        Points are random parts of the visits and how far they lie from the other visits. The curve ends in
-        C/√N, N samples: now C = {fit.constant.value.toPrecision(3)}
+        Each point is a random part of the visits and its distance from the other visits. The curve approaches
+        C/√N for N samples: now C = {fit.constant.value.toPrecision(3)}
         {isBounded(fit.constant) && ` (${fit.constant.lo.toPrecision(3)}–${fit.constant.hi.toPrecision(3)})`},
         slope {significant(fit.exponent)} (−0.5 once every row has many samples).
       </p>
@@ -125,12 +126,11 @@ function Convergence({ answer }: { answer: ReliabilityAnswer }) {
 }
 
 function unfitted({ design, visits_ingested }: Totals): string {
-  if (design === 'none')
-    return 'How profiles converge can be seen on visits that were drawn at random, only.';
+  if (design === 'none') return 'Convergence can be computed only from visits that were drawn at random.';
   const ingested = plural(visits_ingested, 'visit');
   return visits_ingested < LEAST_VISITS
-    ? `${ingested} ingested: too few to see how the profile converges; ${LEAST_VISITS} are the least.`
-    : `Fewer than ${LEAST_VISITS} of ${ingested} have the selection: too few to see how the profile converges.`;
+    ? `${ingested} ingested: convergence needs at least ${LEAST_VISITS}.`
+    : `Fewer than ${LEAST_VISITS} of ${ingested} have samples of the selection: too few to compute convergence.`;
 }
 
 function Card({

@@ -23,7 +23,7 @@ export function constraintsOf(place: Place): Constraint[] {
   const found: Constraint[] = [];
   const matchers = parseMatchers(place.select);
   if (matchers === null) {
-    found.push({ what: 'The matchers', action: 'Remove them', without: { select: '' } });
+    found.push({ what: 'The filter text', action: 'Remove it', without: { select: '' } });
   } else {
     for (const m of matchers) {
       found.push({

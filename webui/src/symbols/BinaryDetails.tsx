@@ -51,7 +51,7 @@ export function BinaryDetails({ binaryKey, allowed, say }: Props) {
         )}
         {state.unresolved > 0 && state.quality !== 'dwarf' && (
           <>
-            <dt>What helps</dt>
+            <dt>Remedy</dt>
             <dd>
               {advice(state)}{' '}
               {state.kind === 'file' && <Command text={`fleetprof symbols upload ${state.name}.debug`} />}
@@ -84,14 +84,14 @@ function Files({
   allowed: boolean;
   say: (text: string) => void;
 }) {
-  if (answer.files.length === 0) return <p className="note">No file with its symbols is stored.</p>;
+  if (answer.files.length === 0) return <p className="note">No symbol file of this binary is stored.</p>;
   return (
     <table className="plain">
-      <caption>Stored files, the best first</caption>
+      <caption>Stored files, best first</caption>
       <thead>
         <tr>
           <th scope="col">File</th>
-          <th scope="col">Has</th>
+          <th scope="col">Contents</th>
           <th scope="col" className="number">
             Size
           </th>
@@ -176,7 +176,7 @@ function Attempts({ answer }: { answer: BinaryAnswer }) {
         <li key={cache.producer}>
           {cache.building && 'A lookup table is being built. '}
           {cache.built_at !== null &&
-            `Lookup table built ${localMinute(cache.built_at)}${cache.bytes === null ? '' : `, ${size(cache.bytes)}`}${
+            `Lookup table built at ${localMinute(cache.built_at)}${cache.bytes === null ? '' : `, ${size(cache.bytes)}`}${
               cache.cpu_seconds === null ? '' : `, in ${duration(cache.cpu_seconds)} of CPU time`
             }. `}
           {cache.failure !== '' && <span className="bad">The last build failed: {cache.failure}</span>}
@@ -184,13 +184,13 @@ function Attempts({ answer }: { answer: BinaryAnswer }) {
       ))}
       {answer.asks.map((ask) => (
         <li key={ask.kind}>
-          {ask.machine} was asked for it {localMinute(ask.asked_at)}: {answered(ask)}.
+          Requested from {ask.machine} at {localMinute(ask.asked_at)}: {answered(ask)}.
         </li>
       ))}
       {answer.absences.map((absence) => (
         <li key={`${absence.kind} ${absence.source}`}>
           {absence.source} has no {absence.kind}: {absence.reason}{' '}
-          <span className="note">Asked again after {localMinute(absence.until)}.</span>
+          <span className="note">Next attempt after {localMinute(absence.until)}.</span>
         </li>
       ))}
     </ul>

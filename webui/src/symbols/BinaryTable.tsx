@@ -16,11 +16,16 @@ const COLUMNS: readonly { sort: SymbolsPlace['sort']; text: string; title: strin
   {
     sort: 'cpu',
     text: 'Hides',
-    title: 'share of the fleet’s CPU time in samples that pass through code of it that has no name',
+    title: 'share of the fleet’s CPU time in samples whose stack contains unnamed code of this binary',
     number: true,
   },
-  { sort: 'samples', text: 'Samples', title: 'samples of the last day that pass through it', number: true },
-  { sort: 'machines', text: 'Machines', title: 'where it hides samples', number: true },
+  {
+    sort: 'samples',
+    text: 'Samples',
+    title: 'samples of the last day whose stack contains this binary',
+    number: true,
+  },
+  { sort: 'machines', text: 'Machines', title: 'machines with samples in its unnamed code', number: true },
 ];
 
 interface Props {
@@ -35,7 +40,7 @@ export function BinaryTable({ answer, place, go, say }: Props) {
   const full = Math.max(...shares, 0) || 1;
   return (
     <table className="binaries">
-      <caption className="sr-only">Binaries by what they hide</caption>
+      <caption className="sr-only">Binaries by CPU time in unnamed functions</caption>
       <thead>
         <tr>
           {COLUMNS.map((column) => (
@@ -62,7 +67,7 @@ export function BinaryTable({ answer, place, go, say }: Props) {
             Stored
           </th>
           <th scope="col" className="state-of">
-            What is missing, or under way
+            Missing, or in progress
           </th>
         </tr>
       </thead>
@@ -144,7 +149,7 @@ function Hidden({ binary, full }: { binary: BinarySymbols; full: number }) {
   const cores = binary.cores === null ? '' : `, ${spoken('cores', binary.cores)}`;
   const said = `hides ${spoken('share', binary.share)}${cores}`;
   return (
-    <td className="number cpu" title={`${said}\nseen in ${seen}`}>
+    <td className="number cpu" title={`${said}\nobserved: ${seen}`}>
       <span className="amount sorted">
         <Whisker estimate={binary.share} full={full} low_confidence={binary.low_confidence} />
         <b aria-hidden="true">{write('share', binary.share.value)}</b>
@@ -158,7 +163,7 @@ function Hidden({ binary, full }: { binary: BinarySymbols; full: number }) {
 }
 
 function State({ binary }: { binary: BinarySymbols }) {
-  if (binary.disputed) return <span className="bad">Two machines gave different symbols of it.</span>;
+  if (binary.disputed) return <span className="bad">Two machines sent different symbols for it.</span>;
   if (binary.reprocessing !== null && binary.reprocessing.left > 0) {
     return <ReprocessingProgress reprocessing={binary.reprocessing} />;
   }

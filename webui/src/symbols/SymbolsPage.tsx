@@ -17,7 +17,7 @@ import { useSymbolsPlace } from './useSymbolsPlace.ts';
 import { shortKey } from './words.ts';
 
 const SHOW = [
-  { value: 'missing', text: 'Missing', title: 'binaries that hide samples' },
+  { value: 'missing', text: 'Missing', title: 'binaries with unnamed functions in samples' },
   { value: 'all', text: 'All', title: 'every binary that ran' },
 ] as const;
 /** The API's maximum of rows in one response. */
@@ -52,7 +52,7 @@ export function SymbolsPage() {
         )}
         {error && data && (
           <p className="stale" role="status">
-            Could not refresh: {error.message} What is shown is older.{' '}
+            Could not refresh: {error.message} The page shows older data.{' '}
             <button type="button" onClick={() => void symbols.refetch()}>
               Try again
             </button>
@@ -116,7 +116,7 @@ export function SymbolsPage() {
                   Show more
                 </button>
               ) : (
-                'Narrow them by name.'
+                'Search by name to see others.'
               )}
             </p>
           )}
@@ -134,8 +134,8 @@ function Summary({ answer, missing }: { answer: SymbolsAnswer; missing: boolean 
   return (
     <p className="headline">
       <span className="claim">
-        <b>{plural(answer.total, 'binary', 'binaries')}</b> {answer.total === 1 ? 'hides' : 'hide'} CPU time
-        behind functions without names
+        <b>{plural(answer.total, 'binary', 'binaries')}</b> {answer.total === 1 ? 'has' : 'have'} CPU time in
+        functions without names
       </span>
       {first.share && (
         <span>
@@ -157,7 +157,7 @@ function Nothing({ find, missing, clear }: NothingProps) {
     return (
       <div className="state" role="status">
         <p className="sentence">
-          {missing ? 'No function that was sampled in the last day lacks a name.' : 'No binary has run yet.'}
+          {missing ? 'Every function that was sampled in the last day has a name.' : 'No binary has run yet.'}
         </p>
       </div>
     );
@@ -165,7 +165,7 @@ function Nothing({ find, missing, clear }: NothingProps) {
   return (
     <div className="state" role="status">
       <p className="sentence">
-        No binary {missing ? 'that hides samples ' : ''}matches “{find}”.
+        No binary {missing ? 'with unnamed functions ' : ''}matches “{find}”.
       </p>
       <button type="button" onClick={clear}>
         Show all binaries

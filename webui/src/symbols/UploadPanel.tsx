@@ -46,7 +46,7 @@ export function UploadPanel({ terms, say, show }: Props) {
     const files = items
       .filter((item) => !item.webkitGetAsEntry()?.isDirectory)
       .flatMap((item) => item.getAsFile() ?? []);
-    if (folders > 0) say('For folders: fleetprof symbols upload -r FOLDER');
+    if (folders > 0) say('To upload a folder, run: fleetprof symbols upload -r FOLDER');
     add(files);
   };
 
@@ -80,12 +80,12 @@ export function UploadPanel({ terms, say, show }: Props) {
               />
             </p>
             <p className="note">
-              Binaries as they were built, debug files, vmlinux, kernel modules, split DWARF. Which build a
-              file is of is read from it, so its name does not matter.
+              Unstripped binaries, debug files, vmlinux, kernel modules, split DWARF. The build is read from
+              the file, so the file’s name does not matter.
             </p>
           </div>
         ) : (
-          <p className="drop note">Uploading needs the role operator; yours may look only.</p>
+          <p className="drop note">Uploads need the role operator; your role is read-only.</p>
         )}
         <p className="from-ci note">
           From a build: <Command text="fleetprof symbols upload -r BUILD" />
@@ -118,12 +118,12 @@ function UploadRow({ upload, show }: { upload: Upload; show: (key: string) => vo
       </span>{' '}
       <span className="note">{size(file.size)}</span>
       <div role="status">
-        {state === 'waiting' && <span className="note">waits for the one before</span>}
+        {state === 'waiting' && <span className="note">waiting for the previous file</span>}
         {state === 'sending' && upload.sent < file.size && (
           <Meter label={`${file.name} sent`} done={upload.sent} of={file.size} />
         )}
         {state === 'sending' && upload.sent >= file.size && (
-          <span className="note">is being looked at and stored</span>
+          <span className="note">being checked and stored</span>
         )}
         {state === 'failed' && <span className="bad">{upload.why}</span>}
         {answer && (

@@ -28,7 +28,7 @@ export function upload(
       else reject(problemOf(request.status, request.getResponseHeader('X-Request-ID'), body));
     };
     request.onerror = () => reject(unreachable());
-    request.onabort = () => reject(new DOMException('The upload was called off.', 'AbortError'));
+    request.onabort = () => reject(new DOMException('The upload was cancelled.', 'AbortError'));
     signal.addEventListener('abort', () => request.abort());
     request.send(file);
   });

@@ -58,13 +58,13 @@ export function recognised(done: UploadAnswer): string {
 }
 
 const OUTCOMES: Readonly<Record<SymbolRequestAnswer['outcome'], string>> = {
-  asked: 'no answer yet',
-  got: 'it gave what it has',
-  unconfirmed: 'it gave what it has, which is not used yet',
-  disputed: 'it gave something else than another machine',
-  absent: 'it has it no more',
-  refused: 'it gives no symbols away',
-  failed: 'that failed',
+  asked: 'no response yet',
+  got: 'received',
+  unconfirmed: 'received, but not used until another machine confirms it',
+  disputed: 'received, but different from the file of another machine',
+  absent: 'the machine no longer has it',
+  refused: 'the machine does not send symbols',
+  failed: 'the request failed',
 };
 
 /** The result of requesting symbols from a machine. */
@@ -80,7 +80,8 @@ export function firstSentence(text: string): string {
 
 /** Progress of reprocessing captures for better symbols. */
 export function progressOf(reprocessing: ReprocessingAnswer): string {
-  const named = reprocessing.renamed > 0 ? `${plural(reprocessing.renamed, 'function')} named at once` : '';
+  const named =
+    reprocessing.renamed > 0 ? `${plural(reprocessing.renamed, 'function')} named immediately` : '';
   const done = reprocessing.ingested + reprocessing.failed;
   let ingested = '';
   if (reprocessing.captures > 0 && reprocessing.left > 0) {
@@ -88,15 +89,15 @@ export function progressOf(reprocessing: ReprocessingAnswer): string {
   } else if (reprocessing.captures > 0) {
     ingested = `${plural(reprocessing.ingested, 'capture')} reprocessed`;
   }
-  const failed = reprocessing.failed > 0 ? `${count(reprocessing.failed)} could not be` : '';
-  return [named, ingested, failed].filter((part) => part !== '').join(', ') || 'nothing to be reprocessed';
+  const failed = reprocessing.failed > 0 ? `${count(reprocessing.failed)} failed` : '';
+  return [named, ingested, failed].filter((part) => part !== '').join(', ') || 'nothing to reprocess';
 }
 
 /** A binary's missing symbols, if any; if it never ran, it is not known whether all of it has names. */
 export function stateOf(
   binary: Pick<BinarySymbols, 'kind' | 'quality' | 'status' | 'reason' | 'samples' | 'unresolved'>,
 ): string {
-  if (binary.samples === 0) return binary.reason || 'It was in no sample of the last day.';
+  if (binary.samples === 0) return binary.reason || 'No sample of the last day contains it.';
   if (binary.unresolved > 0) return binary.reason || advice(binary);
   if (binary.status === 'full') return 'Nothing: every function that ran has a name.';
   return `Names only, no inlined calls or lines${binary.reason === '' ? '.' : `: ${binary.reason}`}`;
@@ -105,14 +106,15 @@ export function stateOf(
 /** The most useful action, in one sentence. */
 export function advice(binary: Pick<BinarySymbols, 'kind' | 'quality'>): string {
   if (binary.kind === 'anonymous' || binary.kind === 'unknown') {
-    return 'This code comes from no file, so no file can name it.';
+    return 'This code does not come from a file, so no symbol file can name it.';
   }
-  if (binary.kind === 'vdso') return 'The kernel’s own page in every process; gateways can give it.';
+  if (binary.kind === 'vdso')
+    return 'This is the kernel’s page in every process; gateways can send its symbols.';
   if (binary.kind === 'kernel' || binary.kind === 'module') {
     return 'Upload its vmlinux or module with debug information, or that kernel’s kallsyms.';
   }
   if (binary.quality === 'none' || binary.quality === 'dynsym') {
-    return 'What is stored was stripped. Upload the file as it was built, or its debug file.';
+    return 'The stored file is stripped. Upload the unstripped file, or its debug file.';
   }
-  return 'Upload the file as it was built, or its debug file.';
+  return 'Upload the unstripped file, or its debug file.';
 }

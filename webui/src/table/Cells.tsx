@@ -24,7 +24,8 @@ export function Name({ row, by, missing, low_confidence }: NameProps) {
     (status === 'binary_only' || status === 'unknown');
   const file = row.key['file'];
   const why =
-    missing.get(row.key['binary'] ?? '') || 'Its binary has no symbols on the machine that resolved them.';
+    missing.get(row.key['binary'] ?? '') ||
+    'No symbols of its binary were found where the samples were symbolized.';
   return (
     <span
       role="gridcell"
@@ -90,7 +91,7 @@ export function Amount({ column, estimate, measure, full, low_confidence, sorted
     return (
       <span role="gridcell" className="number amount">
         <b aria-hidden="true">–</b>
-        <span className="sr-only">{column} not known here</span>
+        <span className="sr-only">{column} not available</span>
       </span>
     );
   }

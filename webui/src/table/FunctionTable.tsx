@@ -18,8 +18,8 @@ import { ROW_HEIGHT, useRows } from './useRows.ts';
 
 type Column = 'self' | 'total';
 const MEANINGS: Readonly<Record<Column, string>> = {
-  self: 'time in the function itself',
-  total: 'time in the function and in all it calls',
+  self: 'time in the function’s own code',
+  total: 'time in the function and its callees',
 };
 
 interface Props {
@@ -105,7 +105,11 @@ export function FunctionTable(props: Props) {
                 {columns.length === 1 ? MEASURE_NAMES[measure] : column}
               </Heading>
             ))}
-            <span role="columnheader" className="number behind" title="visits and machines it was seen in">
+            <span
+              role="columnheader"
+              className="number behind"
+              title="visits and machines with samples of the row"
+            >
               visits <span className="bracket">machines</span>
             </span>
           </div>

@@ -73,7 +73,7 @@ export function TablePanel({ place, go, table, status }: Props) {
         <p className="bar-bottom note">
           {searchedHere
             ? `searched the first ${count(read)} of ${count(latest.rows_total)} rows`
-            : `${count(read)} of ${count(latest.rows_total)} rows read; the rest has ${percent(latest.remainder.self_share)} of self time`}
+            : `${count(read)} of ${count(latest.rows_total)} rows loaded; the rest has ${percent(latest.remainder.self_share)} of self time`}
         </p>
       )}
     </section>

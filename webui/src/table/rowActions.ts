@@ -55,7 +55,7 @@ function ofFunction(row: TableRow, place: Place, go: Go): Action[] {
       run: () => go({ focus: exactly, by: 'application', find: '', sort: '-total' }),
     },
     {
-      text: 'Compare with the time before',
+      text: 'Compare with the previous period',
       run: () => go({ ...compareWith({}), find: name, regex: false }),
     },
   ];
@@ -85,7 +85,7 @@ function ofLabels(
     text,
     run: () => go({ select, by: 'function', find: '', ...compareWith(base) }),
   });
-  actions.push(compare('Compare with the time before', {}));
+  actions.push(compare('Compare with the previous period', {}));
   for (const other of rows.filter((r) => r !== row).slice(0, OFFERED_OTHERS)) {
     const base = { select: withLabels(place.select, by, other.key) };
     actions.push(compare(`Compare with ${titleOf(other, by)}`, base));

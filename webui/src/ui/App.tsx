@@ -35,8 +35,8 @@ const VIEWS: readonly { value: View; text: string; title?: string }[] = [
   { value: 'table', text: 'Table' },
   { value: 'both', text: 'Both' },
   { value: 'flame', text: 'Flame graph' },
-  { value: 'diff', text: 'Compare', title: 'with the time before, or any other selection' },
-  { value: 'reliability', text: 'Reliability', title: 'how far these visits can be trusted' },
+  { value: 'diff', text: 'Compare', title: 'with the previous period or any other selection' },
+  { value: 'reliability', text: 'Reliability', title: 'how reliable this profile is' },
 ];
 
 export function App() {
@@ -81,7 +81,7 @@ export function App() {
     if (answered === undefined) return;
     const link = location.origin + location.pathname + formatPlace({ ...place, ...fixed(answered, base) });
     void copy(link).then((done) =>
-      say(done ? 'Link copied, with its times fixed.' : `Copy this link: ${link}`),
+      say(done ? 'Link copied. Its times are fixed.' : `Copy this link: ${link}`),
     );
   }, [answered, base, place]);
 
@@ -155,7 +155,7 @@ export function App() {
         />
         {failed && answer && (
           <p className="stale" role="status">
-            Could not refresh: {failed.message} What is shown is older.{' '}
+            Could not refresh: {failed.message} The page shows older data.{' '}
             <button type="button" onClick={retry}>
               Try again
             </button>

@@ -17,7 +17,7 @@ export function CampaignBanner({ status, campaign }: { status: StatusAnswer | un
       {plan.why && <span>{sentence(plan.why)} </span>}
       {plan.since && <span>Nothing has been sampled since {localMinute(plan.since)}. </span>}
       <span className="way">
-        To go on, run <Command text={`fleetprof campaigns resume ${plan.name}`} />
+        To resume it, run <Command text={`fleetprof campaigns resume ${plan.name}`} />
       </span>
     </div>
   );

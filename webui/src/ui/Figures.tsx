@@ -71,8 +71,8 @@ export function Figures({ totals, failed, unit, status, campaign }: Props) {
 function waitingNote(captures: StatusAnswer['captures']): string {
   if (captures.quarantined > 0) return `${count(captures.quarantined)} quarantined after failing`;
   return captures.oldest_waiting_s === null
-    ? 'all have been ingested'
-    : `oldest for ${roughly(captures.oldest_waiting_s)}`;
+    ? 'all are ingested'
+    : `the oldest for ${roughly(captures.oldest_waiting_s)}`;
 }
 
 function Figure({
@@ -124,7 +124,7 @@ function MissingSymbols({
       label="binaries without symbols"
       buttonClass="link"
       button={`${missing.length} without symbols`}
-      title="which, and why"
+      title="show the binaries and the reasons"
     >
       {() => (
         <>
@@ -152,7 +152,7 @@ function MissingSymbols({
             </tbody>
           </table>
           <p className="more-symbols">
-            <a href={SYMBOLS_PATH}>Upload symbols, and see what they would name</a>
+            <a href={SYMBOLS_PATH}>Show all missing symbols, and upload symbol files</a>
           </p>
         </>
       )}

@@ -19,8 +19,8 @@ const PAUSE_MS = 180;
 /** Uses of a regular expression on frames besides `focus`. */
 const OTHER_USES = [
   ['ignore', 'Without', 'drop stacks with such a frame'],
-  ['hide', 'Hide', 'take such frames out of their stacks'],
-  ['show', 'Show', 'take all other frames out of their stacks'],
+  ['hide', 'Hide', 'remove such frames from their stacks'],
+  ['show', 'Show', 'remove all other frames from their stacks'],
   ['show_from', 'From', 'begin stacks at the outermost such frame'],
 ] as const;
 
@@ -60,7 +60,7 @@ export function FilterPicker({ place, go, close }: Props) {
             {l.name}
           </button>
         ))}
-        {labels.isPending && <p className="note">Reading the labels …</p>}
+        {labels.isPending && <p className="note">Loading the labels …</p>}
         {labels.error && <p className="note">{labels.error.message}</p>}
         {labels.data && known.length === 0 && <p className="note">No labels in this selection.</p>}
       </div>
@@ -99,7 +99,7 @@ export function FilterPicker({ place, go, close }: Props) {
             </ul>
             {(found ?? label).more > 0 && (
               <p className="note">
-                and {count((found ?? label).more)} more with smaller shares; find them by their names
+                {count((found ?? label).more)} more with smaller shares; search for them by name
               </p>
             )}
           </>
@@ -181,7 +181,7 @@ function TextFilter({ place, go, close }: Props) {
         className="code"
         value={text}
         placeholder={'{application="search",platform=~"Zen.*"}'}
-        aria-label="matchers as text"
+        aria-label="filters as text"
         spellCheck={false}
         onChange={(e) => setText(e.target.value)}
       />

@@ -70,13 +70,13 @@ export function FindField({ place, go, invalid, union, tree, kept, pruned }: Pro
           type="button"
           aria-pressed={place.regex}
           aria-label="regular expression"
-          title="read it as a regular expression; capitals count if there are any"
+          title="use a regular expression; it is case-sensitive if it contains capitals"
           onClick={() => go({ regex: !place.regex }, 'replace')}
         >
           .*
         </button>
       </span>
-      {invalid && <span className="note warn">Not a regular expression yet.</span>}
+      {invalid && <span className="note warn">This is not a valid regular expression.</span>}
       {union && tree && (
         <span className="found" aria-live="polite">
           <b>

@@ -35,7 +35,7 @@ export function Header({ place, go, answered, base, status, dark, toggleTheme, c
           type="button"
           onClick={copyLink}
           disabled={answered === undefined}
-          title="copy a link with its times fixed ( y )"
+          title="copy a link with fixed times ( y )"
         >
           Copy link
         </button>
@@ -72,7 +72,7 @@ function EventChoice({ place, go, status }: { place: Place; go: Go; status: Stat
       <select
         value={place.event}
         onChange={(e) => go({ event: e.target.value, node: '' })}
-        title="what was sampled"
+        title="sampled event"
       >
         {options.map((event) => (
           <option key={event}>{event}</option>

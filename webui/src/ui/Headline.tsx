@@ -5,7 +5,7 @@ import { summaryOf } from '../estimates/summary.ts';
 export function Headline({ totals, unit }: { totals: Totals; unit: string }) {
   const { estimate, interval, frame, remarks } = summaryOf(totals, unit);
   return (
-    <p className="headline" aria-label="what stands behind these numbers">
+    <p className="headline" aria-label="data behind these numbers">
       <span className="claim">
         {estimate !== '' && <b>{estimate}</b>} {interval !== '' && <Interval text={interval} />} {frame}
       </span>
@@ -19,5 +19,5 @@ export function Headline({ totals, unit }: { totals: Totals; unit: string }) {
 }
 
 function Interval({ text }: { text: string }) {
-  return <span title="95 % interval: in 19 of 20 such samplings it holds the true value">({text})</span>;
+  return <span title="95 % interval: in 19 of 20 such samplings it contains the true value">({text})</span>;
 }

@@ -6,7 +6,7 @@ const KEYS: [string[], string][] = [
   [['f'], 'add a filter'],
   [['v'], 'the next view'],
   [['u'], 'the next measure: share, core-seconds, cores, …'],
-  [['y'], 'copy a link to what is shown, with its times fixed'],
+  [['y'], 'copy a link to this page with fixed times'],
   [['t'], 'dark or light'],
   [['i'], 'root of the flame graph at the top or at the bottom'],
   [['?'], 'this list'],
@@ -14,7 +14,7 @@ const KEYS: [string[], string][] = [
 const TABLE: [string[], string][] = [
   [['↑', '↓', 'j', 'k'], 'move'],
   [['Enter'], 'show the row in the flame graph, or filter by it'],
-  [['.'], 'what else can be done with the row'],
+  [['.'], 'more actions for the row'],
 ];
 const FLAME: [string[], string][] = [
   [['↑', '↓'], 'to the caller, to the heaviest callee'],
@@ -46,25 +46,24 @@ export function Help({ open, close }: { open: boolean; close: () => void }) {
             <dt>self</dt>
             <dd>CPU time in the function’s own code</dd>
             <dt>total</dt>
-            <dd>self and everything it calls; a recursive function counts once per stack</dd>
+            <dd>self and all callees; a recursive function counts once per stack</dd>
             <dt>interval</dt>
             <dd>
-              an estimate for the whole fleet with its 95 % interval: in 19 of 20 samplings like this one it
-              holds the true value. It comes from how much visits differ, not from the number of samples
+              the 95 % interval of an estimate for the whole fleet: in 19 of 20 samplings like this one it
+              contains the true value. Its width depends on how much visits differ, not on the number of
+              samples
             </dd>
             <dt>few visits decide</dt>
-            <dd>
-              most of the row comes from one or two visits, however many saw it: its interval was widened
-            </dd>
+            <dd>low confidence: one or two visits contribute most of the row, so its interval was widened</dd>
             <dt>significant</dt>
             <dd>
-              more than chance among visits explains; of the rows called so about 1 in 20 is chance all the
-              same
+              a difference larger than the random variation between visits; about 1 in 20 of the rows marked
+              significant is a false positive
             </dd>
             <dt>symbolized</dt>
             <dd>share of samples in which every frame has a function name</dd>
             <dt>complete</dt>
-            <dd>share of samples whose stack was walked to the thread’s start</dd>
+            <dd>share of samples whose stack was unwound to the thread’s start</dd>
           </dl>
           <form method="dialog">
             <button type="submit" className="primary">

@@ -24,7 +24,7 @@ export function TimeRange({ place, go, answered, base }: Props) {
   const options = PRESETS.map((p) => ({
     value: p,
     text: p,
-    title: `the last ${p}, moving on with the clock`,
+    title: `the last ${p}, updated continuously`,
   }));
   return (
     <>
@@ -38,7 +38,7 @@ export function TimeRange({ place, go, answered, base }: Props) {
         label="absolute time range"
         buttonClass={preset === null ? 'chosen' : ''}
         button={preset === null ? rangeText(place) : 'Range…'}
-        title="two instants that stay where they are"
+        title="a range between two fixed times"
       >
         {(close) => <AbsoluteRange place={place} answered={answered} go={go} close={close} />}
       </Popover>
@@ -75,7 +75,7 @@ function AbsoluteRange({ place, answered, go, close }: Omit<Props, 'base'> & { c
         <input type="datetime-local" value={to} onChange={(e) => setTo(e.target.value)} />
       </label>
       <p className="note">
-        {backwards ? 'The range ends before it begins.' : 'In the time zone of this browser.'}
+        {backwards ? 'The range ends before it begins.' : 'Times are in the time zone of this browser.'}
       </p>
       <button
         type="submit"
@@ -106,7 +106,7 @@ function LiveSwitch({ place, go, answered, base }: Props) {
       type="button"
       className="live"
       disabled={answered === undefined}
-      title="refreshes itself; click to freeze what is shown"
+      title="refreshes automatically; click to freeze the times"
       onClick={() => answered && go(fixed(answered, base))}
     >
       <span className="pulse" aria-hidden="true" />

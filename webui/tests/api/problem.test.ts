@@ -27,7 +27,7 @@ describe('problems', () => {
   it('make do with whatever a proxy sends', () => {
     const problem = problemOf(502, null, '<html>');
     expect([problem.message, problem.hint, problem.kind, problem.at, problem.isPassing]).toEqual([
-      'The server answered with status 502.',
+      'The server returned status 502.',
       '',
       '',
       null,

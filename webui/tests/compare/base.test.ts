@@ -14,7 +14,7 @@ import { HOME, type Place } from '../../src/selection/place.ts';
 const place = (change: Partial<Place>): Place => ({ ...HOME, ...change });
 
 describe('the base', () => {
-  it('is the time before unless something is said', () => {
+  it('is the previous period by default', () => {
     expect(baseOf(place({ select: '{a="b"}' }))).toEqual({
       select: '{a="b"}',
       from: 'now-2h',
@@ -58,18 +58,21 @@ describe('the base', () => {
   });
 
   it('lies a day or a week back, moving with the clock if the selection does', () => {
-    expect(earlier({ from: 'now-90m', to: 'now' }, 'the time before')).toEqual({
+    expect(earlier({ from: 'now-90m', to: 'now' }, 'previous period')).toEqual({
       from: 'now-3h',
       to: 'now-90m',
     });
-    expect(earlier({ from: 'now-1h', to: 'now' }, 'a day before')).toEqual({ from: 'now-25h', to: 'now-1d' });
+    expect(earlier({ from: 'now-1h', to: 'now' }, 'a day earlier')).toEqual({
+      from: 'now-25h',
+      to: 'now-1d',
+    });
     const hour = { from: '2026-11-21T04:00:00Z', to: '2026-11-21T05:00:00Z' };
-    expect(earlier(hour, 'a week before')).toEqual({
+    expect(earlier(hour, 'a week earlier')).toEqual({
       from: '2026-11-14T04:00:00Z',
       to: '2026-11-14T05:00:00Z',
     });
-    expect(earlier({ from: 'yesterday', to: 'now' }, 'a day before')).toBeNull();
-    expect(earlier({ from: hour.to, to: hour.from }, 'a day before')).toBeNull();
+    expect(earlier({ from: 'yesterday', to: 'now' }, 'a day earlier')).toBeNull();
+    expect(earlier({ from: hour.to, to: hour.from }, 'a day earlier')).toBeNull();
   });
 });
 

@@ -29,7 +29,7 @@ describe('a change', () => {
       verdictOf(row({ significant: false })),
     ]).toEqual(['more', 'less', 'unsure']);
     expect(judged(row({}))).toBe('+1.00 points, interval +0.40 to +1.60; q = 0.004: significant');
-    expect(judged(row({ q: 0.4, significant: false }))).toContain('q = 0.40: may well be chance');
+    expect(judged(row({ q: 0.4, significant: false }))).toContain('q = 0.40: not significant');
     expect(judged(row({ q: 1e-5 }))).toContain('q < 0.001');
     expect(judged(row({ q: null, lo: null, hi: null }))).toBe('+1.00 points');
   });
@@ -92,7 +92,7 @@ describe('the sides', () => {
       'team = (none), campaign fleet',
       'all, campaign by-hand',
     ]);
-    expect(sidesOf(echo({}), echo({}))).toEqual(['the selection', 'the same']);
+    expect(sidesOf(echo({}), echo({}))).toEqual(['the selection', 'the same selection']);
     const moment = { from: '2026-11-21T04:00:00.000123', to: '2026-11-21T05:00:00.000123' };
     expect(sidesOf(echo(moment), echo({ select: '{team="a"}' }))).toEqual(['all', 'team = a']);
   });

@@ -89,19 +89,19 @@ describe('words', () => {
       '12.30 %, 95 % interval 11.00 to 13.70 %',
     );
     expect(spoken('machines', { value: 123, lo: 110, hi: 137 })).toBe(
-      '123 machines’ worth, 95 % interval 110 to 137',
+      '123 machine equivalents, 95 % interval 110 to 137',
     );
     expect(spoken('share', { value: 0.5, lo: null, hi: null })).toBe('50.00 %');
-    expect(spoken('cores', null)).toBe('not known here');
+    expect(spoken('cores', null)).toBe('not available');
   });
 
   it('give an upper bound for what was never seen', () => {
-    expect(spoken('share', { value: 0, lo: 0, hi: 0.0002 })).toBe('0.00 % seen, 95 % upper bound 0.02 %');
+    expect(spoken('share', { value: 0, lo: 0, hi: 0.0002 })).toBe('0.00 % observed, 95 % upper bound 0.02 %');
     expect(bracket('share', { value: 0, lo: 0, hi: 0.0002 })).toBe('≤ 0.02 %');
   });
 
   it('warn where few visits decide, however many saw it, else of intervals that reach zero', () => {
-    expect(FEW).toContain('comes from one or two visits');
+    expect(FEW).toContain('One or two visits');
     expect(FEW).not.toMatch(/few/i); // beside "153 visits on 99 machines" that would be a contradiction
     expect(caution({ value: 0.1, lo: 0, hi: 0.3 }, true)).toBe(FEW);
     expect(caution({ value: 0.1, lo: 0, hi: 0.3 }, false)).toBe(REACHES_ZERO);

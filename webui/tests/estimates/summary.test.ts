@@ -17,8 +17,8 @@ describe('the summary', () => {
     ]);
     expect(texts({})).toEqual([
       '240 visits drawn, 226 ingested',
-      '94.0 % of the asked time covered',
-      'from merged cells',
+      'data for 94.0 % of the range',
+      'from rollups',
     ]);
     expect(warnings({})).toEqual([]);
   });
@@ -32,13 +32,13 @@ describe('the summary', () => {
   });
 
   it('says how many visits wait', () => {
-    expect(texts({ visits_waiting: 14 })[1]).toBe('14 of them waiting');
+    expect(texts({ visits_waiting: 14 })[1]).toBe('14 of them pending');
     expect(warnings({ visits_waiting: 14 })).toEqual([]);
   });
 
   it('warns where the visits do not reach', () => {
     expect(warnings({ covered_seconds: 10_000, uncovered_share: 0.012 })).toEqual([
-      '46.2 % of the asked time covered',
+      'data for 46.2 % of the range',
       '1.2 % of machine-time without a visit',
     ]);
     const part = { approximate: true, path: 'chunks' } as const;
@@ -47,8 +47,8 @@ describe('the summary', () => {
     expect(limitsOf(totals(part), 'nanoseconds').map((r) => r.text)).toEqual(warnings(part));
     expect(texts({ covered_seconds: 21_600, path: 'mixed' })).toEqual([
       '240 visits drawn, 226 ingested',
-      'all of the asked time covered',
-      'from merged cells and samples',
+      'data for the whole range',
+      'from rollups and samples',
     ]);
   });
 
@@ -62,7 +62,7 @@ describe('the summary', () => {
     } as const;
     const { estimate, interval, frame } = summaryOf(totals(byHand), 'nanoseconds');
     expect([estimate, interval, frame]).toEqual(['', '', 'Within 6 h']);
-    expect(texts(byHand)).toEqual(['1 visit asked for by hand, not drawn at random', 'from every sample']);
+    expect(texts(byHand)).toEqual(['1 visit requested by hand, not drawn at random', 'from all samples']);
     expect(warnings(byHand)).toHaveLength(1);
   });
 });
@@ -73,9 +73,9 @@ describe('the bound of what nobody saw', () => {
     boundOf(totals({ ...unseen, ...more }), 'misses');
 
   it('says who looked in vain, and how much there may be', () => {
-    expect(bound()).toBe('None of 226 ingested visits saw any of it: at most 12.0 cores (95 %).');
+    expect(bound()).toBe('None of 226 ingested visits has such samples: at most 12.0 cores (95 %).');
     expect(bound({ visits_ingested: 1 })).toBe(
-      'The only ingested visit saw none of it: at most 12.0 cores (95 %).',
+      'The only ingested visit has no such samples: at most 12.0 cores (95 %).',
     );
     expect(bound({ cores: { value: 0, lo: 0, hi: 0.00004 } })).toContain('at most 0.00100 cores');
   });

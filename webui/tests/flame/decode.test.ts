@@ -85,7 +85,7 @@ describe('decodeFlame', () => {
     ['absurdly many functions', (v) => (v.setUint32(12, 0xffffffff, true), v.buffer), /too large/],
     ['names beyond the end', (v) => (v.setUint32(16, 1 << 20, true), v.buffer), /bytes/],
     ['a file that is no text', (v) => (v.setInt32(v.byteLength - 40, 9, true), v.buffer), /no text 9/],
-    ['fewer names than functions', fewerNames, /names 1 of 2/],
+    ['fewer names than functions', fewerNames, /has names for 1 of 2/],
     [
       'names that are not aligned',
       (v) => (v.setUint32(16, v.getUint32(16, true) - 4, true), v.buffer),

@@ -55,7 +55,7 @@ describe('plant', () => {
     [
       'siblings out of order',
       (c) => ((c.total[1] = 20), (c.self[1] = 0), (c.total[2] = 20), (c.self[2] = 0), c),
-      /heavier than its elder/,
+      /heavier than the sibling before/,
     ],
     [
       'callees heavier than their caller',

@@ -40,14 +40,14 @@ describe('words about symbols', () => {
   it('say why functions have no names, or what would help', () => {
     const nameless = { ...known, quality: null, status: 'binary_only', unresolved: 3 } as const;
     expect(stateOf({ ...nameless, reason: 'It was not uploaded.' })).toBe('It was not uploaded.');
-    expect(stateOf(nameless)).toContain('Upload the file');
+    expect(stateOf(nameless)).toContain('Upload the unstripped file');
   });
 
   it('do not take what never ran for complete', () => {
     const unseen = { ...known, kind: '', status: 'unknown', samples: 0 } as const;
     const reason = 'No capture contains it yet.';
     expect(stateOf({ ...unseen, reason })).toBe(reason);
-    expect(stateOf({ ...known, samples: 0 })).toBe('It was in no sample of the last day.');
+    expect(stateOf({ ...known, samples: 0 })).toBe('No sample of the last day contains it.');
   });
 
   it('tell names without lines, and why, in what a row shows', () => {
@@ -79,10 +79,10 @@ describe('words about symbols', () => {
   });
 
   it('say how far a reprocessing is', () => {
-    expect(progressOf(REPROCESSING)).toBe('nothing to be reprocessed');
-    expect(progressOf({ ...REPROCESSING, renamed: 1 })).toBe('1 function named at once');
+    expect(progressOf(REPROCESSING)).toBe('nothing to reprocess');
+    expect(progressOf({ ...REPROCESSING, renamed: 1 })).toBe('1 function named immediately');
     expect(progressOf({ ...REPROCESSING, renamed: 7, captures: 9, ingested: 3, failed: 1, left: 5 })).toBe(
-      '7 functions named at once, 4 of 9 captures reprocessed, 1 could not be',
+      '7 functions named immediately, 4 of 9 captures reprocessed, 1 failed',
     );
     expect(progressOf({ ...REPROCESSING, captures: 1, ingested: 1 })).toBe('1 capture reprocessed');
   });
@@ -90,12 +90,12 @@ describe('words about symbols', () => {
   it('say what is wrong, and what a machine answered', () => {
     expect(firstSentence('It was stripped. It was not uploaded.')).toBe('It was stripped.');
     expect(firstSentence('No symbols')).toBe('No symbols');
-    expect(answered({ outcome: 'got', detail: '' })).toBe('it gave what it has');
-    expect(answered({ outcome: 'failed', detail: 'timeout' })).toBe('that failed (timeout)');
+    expect(answered({ outcome: 'got', detail: '' })).toBe('received');
+    expect(answered({ outcome: 'failed', detail: 'timeout' })).toBe('the request failed (timeout)');
   });
 
   it('advise what can be had', () => {
-    expect(advice({ kind: 'anonymous', quality: null })).toContain('no file');
+    expect(advice({ kind: 'anonymous', quality: null })).toContain('does not come from a file');
     expect(advice({ kind: 'kernel', quality: null })).toContain('vmlinux');
     expect(advice({ kind: 'file', quality: 'dynsym' })).toContain('stripped');
   });

@@ -65,5 +65,8 @@ def test_methods_are_told_of_what_there_is(
 
 
 def test_who_asks_by_the_wrong_method_is_told_what_to_do(client: TestClient):
-    assert client.get("/api/v1/sources").json()["detail"] == "/api/v1/sources answers no GET: it is for POST."
+    assert (
+        client.get("/api/v1/sources").json()["detail"]
+        == "/api/v1/sources does not support GET: it supports POST."
+    )
     assert "openapi.json" in client.get("/api/v1/nothing").json()["hint"]

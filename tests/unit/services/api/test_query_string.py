@@ -64,16 +64,16 @@ def test_what_a_route_its_dependencies_and_its_description_name_is_taken(client:
 def test_a_name_that_is_nearly_one_is_told_with_the_one_meant(client: TestClient) -> None:
     # Not that `limit` is missing, which follows from it.
     document = _refused(client, "/rows/a?limt=3")
-    assert document["detail"] == "/rows/{key} takes no parameter 'limt'."
+    assert document["detail"] == "/rows/{key} has no parameter 'limt'."
     assert document["hint"] == "Did you mean limit?"
     assert document["parameter"] == "limt"
     assert _refused(client, "/rows/a?limit=3&FRM=now")["hint"] == "Did you mean from?"
 
 
 def test_a_name_like_none_is_told_with_all_there_are(client: TestClient) -> None:
-    assert _refused(client, "/rows/a?limit=3&zzz=")["hint"] == "It takes digest, format, from, limit."
-    assert _refused(client, "/rows/a?limit=3&fmt=")["hint"].startswith("It takes")
-    assert _refused(client, "/nothing?zzz=")["hint"] == "It takes none."
+    assert _refused(client, "/rows/a?limit=3&zzz=")["hint"] == "Parameters: digest, format, from, limit."
+    assert _refused(client, "/rows/a?limit=3&fmt=")["hint"].startswith("Parameters: ")
+    assert _refused(client, "/nothing?zzz=")["hint"] == "Parameters: none."
 
 
 def test_a_parameter_of_the_path_or_by_its_name_in_the_program_is_none_of_the_query(

@@ -51,9 +51,9 @@ def test_small_answers_are_not_held_back():
 
 
 def test_half_of_a_certificate_is_refused(tmp_path: Path):
-    with pytest.raises(SettingsProblem, match="belong together"):
+    with pytest.raises(SettingsProblem, match="or none of them"):
         check_exposure(Listen(tls_cert=tmp_path / "x"), [])
-    with pytest.raises(SettingsProblem, match="cannot be read"):
+    with pytest.raises(SettingsProblem, match="Cannot read"):
         check_exposure(Listen(tls_cert=tmp_path / "x", tls_key=tmp_path / "y"), [])
 
 

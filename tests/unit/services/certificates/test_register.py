@@ -186,7 +186,7 @@ def test_the_authoritys_key_is_of_no_use_without_its_passphrase(tmp_path):
     with pytest.raises(ValueError, match="password"):
         serialization.load_pem_private_key((tmp_path / "ca.key").read_bytes(), b"guess")
     assert Register(tmp_path, "open sesame").issue(Kind.VIEWER, ("grafana",)).is_new
-    for wrong, says in (("", "is locked"), ("guess", "the passphrase is wrong")):
+    for wrong, says in (("", "is encrypted"), ("guess", "the passphrase is wrong")):
         with pytest.raises(CertificateProblem, match=says):
             Register(tmp_path, wrong).issue(Kind.VIEWER, ("other",))
     assert not (tmp_path / "viewer/other.key").exists()
@@ -253,4 +253,4 @@ def test_show_fails_when_something_has_ended(tmp_path):
     Register(tmp_path, now=past).issue(Kind.GATEWAY, ("node7",), days=5)
     done = CliRunner().invoke(app, ["certs", "show", "--folder", str(tmp_path)])
     assert done.exit_code == 1
-    assert "ended" in done.output
+    assert "expired" in done.output

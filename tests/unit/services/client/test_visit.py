@@ -104,13 +104,13 @@ def test_visits_are_weighed_by_the_design_that_closed_their_day():
 
 @pytest.mark.parametrize("url", ["", "localhost:7070", "ftp://x", "grpc:", "file:///x"])
 def test_other_urls_are_refused(url: str):
-    with pytest.raises(ClientError, match="none of"):
+    with pytest.raises(ClientError, match="Invalid URL"):
         connect(url)
 
 
 def test_a_part_that_no_selection_has_is_a_mistake():
     with (
         connect("http://127.0.0.1:1") as client,
-        pytest.raises(TypeError, match="not a part of a selection: since"),
+        pytest.raises(TypeError, match="Unknown parts of a selection: since"),
     ):
         list(client.profiles(since="now-1h"))

@@ -10,7 +10,7 @@ CALLED = {"from": "--from", "to": "--to", "function": "FUNCTION", "functions": "
 @pytest.mark.parametrize(
     ("hint", "said"),
     [
-        ("step=1h, or step=1d.", "--step 1h, or --step 1d."),
+        ("Set step=1h or step=1d.", "Set --step 1h or --step 1d."),
         ("by= one of datacenter, machine.", "--by one of datacenter, machine."),
         ("latency_ns=90, for example.", "--latency-ns 90, for example."),
         ("rates=812,,640", "--rates 812,,640"),

@@ -21,9 +21,9 @@ def ask(monkeypatch):
     ("options", "said"),
     [
         (['{application="x"}', "--measure", "machines"], "known only for the whole fleet"),
-        (["--measure", "money"], "Set FLEETPROF_PRICE_PER_CORE_HOUR"),
-        (["--measure", "cores", "--diff", "{}"], "only of shares"),
-        (["--measure", "cores", "--reliability"], "only of shares"),
+        (["--measure", "money"], "set FLEETPROF_PRICE_PER_CORE_HOUR"),
+        (["--measure", "cores", "--diff", "{}"], "which print shares"),
+        (["--measure", "cores", "--reliability"], "which print shares"),
         (["--diff-from", "now-1d", "--reliability"], "does not apply to a comparison"),
     ],
 )

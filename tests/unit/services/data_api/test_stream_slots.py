@@ -13,7 +13,7 @@ def test_one_too_many_is_refused_until_one_ends():
     slots = StreamSlots(2, of_one=2)
     with slots.acquired(Stop()):
         with slots.acquired(Stop()):
-            with pytest.raises(TooManyStreams, match="2 streams"), slots.acquired(Stop()):
+            with pytest.raises(TooManyStreams, match="2 open streams"), slots.acquired(Stop()):
                 pass
             assert slots.open == 2
         with slots.acquired(Stop()):
@@ -26,11 +26,11 @@ def test_no_caller_takes_more_than_its_share():
     mine, theirs = Holder("me"), Holder("they")
     with slots.acquired(Stop(), holder=mine), slots.acquired(Stop(), holder=mine):
         with (
-            pytest.raises(TooManyStreams, match="2 streams of yours") as error,
+            pytest.raises(TooManyStreams, match="2 open streams") as error,
             slots.acquired(Stop(), holder=mine),
         ):
             pass
-        assert error.value.hint == "End one of them, or come again when one has ended."
+        assert error.value.hint == "End one of them, or retry when one has ended."
         with slots.acquired(Stop(), holder=theirs):
             assert slots.open == 3
     with slots.acquired(Stop(), holder=mine):
@@ -44,7 +44,7 @@ def test_those_that_follow_leave_places_to_others():
         for caller in ("a", "b"):
             opened.enter_context(slots.acquired(Stop(), holder=Holder(caller, follows=True)))
         with (
-            pytest.raises(TooManyStreams, match="2 streams follow"),
+            pytest.raises(TooManyStreams, match="2 streams that follow"),
             slots.acquired(Stop(), holder=Holder("c", follows=True)),
         ):
             pass

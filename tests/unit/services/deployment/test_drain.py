@@ -52,40 +52,39 @@ def _falling() -> Iterator[int]:
 def test_a_file_has_a_line_at_the_beginning_now_and_then_and_at_the_end() -> None:
     said, stack = ingested(_falling())
     assert said == [
-        "Ending the visits that are under way …",
+        "Waiting for running visits …",
         "Ingesting the last captures …",
-        "Ingesting the last captures: 15 wait …",
-        "Ingesting the last captures: 5 wait …",
-        "The last captures have been ingested.",
+        "Ingesting the last captures: 15 waiting …",
+        "Ingesting the last captures: 5 waiting …",
+        "All captures are ingested.",
     ]
     assert stack.asked[:3] == ["stop", "tend", "send"]
 
 
 def test_nothing_to_wait_for_is_soon_said() -> None:
     said, _ = ingested([0])
-    assert said[-1] == "The last captures have been ingested."
+    assert said[-1] == "All captures are ingested."
 
 
 @pytest.mark.parametrize(
-    ("left", "told"), [(1, "1 waits"), (1200, "1,200 wait"), (None, "the API does not say how many wait")]
+    ("left", "told"),
+    [(1, "1 waiting"), (1200, "1,200 waiting"), (None, "number unknown, the API does not respond")],
 )
 def test_what_does_not_ingest_in_time_is_said_with_what_becomes_of_it(left: int | None, told: str) -> None:
     said, stack = ingested([left] * 100)
     assert said[2] == f"Ingesting the last captures: {told} …"
-    assert " ".join(said).endswith(
-        f"Not everything has been ingested within 60 s: {told}. The next start goes on with that."
-    )
+    assert " ".join(said).endswith(f"Captures remain after 60 s: {told}. The next start ingests them.")
     assert stack.asked.count("send") == LONGEST_S
 
 
 def test_an_api_that_does_not_answer_for_a_while_ends_nothing() -> None:
     said, _ = ingested([None, None, 3, 0])
-    assert said[-1] == "The last captures have been ingested."
+    assert said[-1] == "All captures are ingested."
 
 
 def test_in_a_terminal_one_line_changes_and_goes() -> None:
     said, _ = ingested([2, 1, 0], terminal=True)
-    assert "have been ingested" not in " ".join(said)
+    assert "are ingested" not in " ".join(said)
 
 
 def test_elsewhere_every_sentence_stays() -> None:

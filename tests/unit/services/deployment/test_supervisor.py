@@ -111,7 +111,7 @@ def test_a_killed_child_is_started_again_and_said(tmp_path):
 
     until(tended, "started again")
     try:
-        assert said == ["part ended (killed by SIGKILL) and is started again"]
+        assert said == ["part ended (killed by SIGKILL); restarting it"]
         assert child.pid not in (None, first)
     finally:
         child.stop()

@@ -72,26 +72,26 @@ ALONE, FEED, MIX = "Z80,web,,cpi,0.9,14.1,2.3,", "Z80,feed,,,,55,6.1,", "Z80,web
 @pytest.mark.parametrize(
     ("wrong", "column", "said"),
     [
-        ("Z80,web,,cpi,fast,14.1,2.3,", "value", "'fast' is no number"),
-        ("Z80,web,,cpi,nan,14.1,2.3,", "value", "'nan' is no finite number"),
-        ("Z80,web,,cpi,inf,14.1,2.3,", "value", "'inf' is no finite number"),
-        ("Z80,web,,cpi,1_0,14.1,2.3,", "value", "'1_0' is no number"),
+        ("Z80,web,,cpi,fast,14.1,2.3,", "value", "'fast' is not a number"),
+        ("Z80,web,,cpi,nan,14.1,2.3,", "value", "'nan' is not a finite number"),
+        ("Z80,web,,cpi,inf,14.1,2.3,", "value", "'inf' is not a finite number"),
+        ("Z80,web,,cpi,1_0,14.1,2.3,", "value", "'1_0' is not a number"),
         ("Z80,web,,cpi,0,14.1,2.3,", "value", "'0' is not between"),
         ("Z80,web,,cpi,-1,14.1,2.3,", "value", "'-1' is not between"),
         ("Z80,web,,cpi,0.9,14100000000,2.3,", "mlines_per_s", "is not between 0 and 1e+06"),
         ("Z80,web,,cpi,0.9,14.1,2300000000,", "gb_per_s", "is not between 0 and 100000"),
         ("Z80,web,,cpi,0.9,-1,2.3,", "mlines_per_s", "is not between"),
         ("Z80,web,,cpi,0.9,14.1,2.3,0", "cores", "is not between 0.001"),
-        ("Z80,web,,speed,0.9,14.1,2.3,", "metric", "'speed' is no metric"),
-        ("Z80,web,,CPI,0.9,14.1,2.3,", "metric", "'CPI' is no metric"),
+        ("Z80,web,,speed,0.9,14.1,2.3,", "metric", "'speed' is not a metric"),
+        ("Z80,web,,CPI,0.9,14.1,2.3,", "metric", "'CPI' is not a metric"),
         ("Z80,web,,,0.9,14.1,2.3,", "metric", "the value has no metric"),
         ("Z80,web,,cpi,,14.1,2.3,", "value", "the metric has no value"),
-        ("Z80,web,,cpi,0.9,,2.3,", "mlines_per_s", "a run alone lacks it"),
-        ("Z80,web,,cpi,0.9,14.1,,", "gb_per_s", "a run alone lacks it"),
-        ("Z80,web,feed,cpi,1.2,3,,", "mlines_per_s", "pressures are those of runs alone"),
-        ("Z80,web,feed,cpi,1.2,,3,", "gb_per_s", "pressures are those of runs alone"),
-        ("Z80,web,feed,cpi,1.2,,,2", "cores", "pressures are those of runs alone"),
-        ("Z80,web,feed,,,,,", "value", "a run beside others lacks it"),
+        ("Z80,web,,cpi,0.9,,2.3,", "mlines_per_s", "a run alone needs it"),
+        ("Z80,web,,cpi,0.9,14.1,,", "gb_per_s", "a run alone needs it"),
+        ("Z80,web,feed,cpi,1.2,3,,", "mlines_per_s", "pressures come from runs alone"),
+        ("Z80,web,feed,cpi,1.2,,3,", "gb_per_s", "pressures come from runs alone"),
+        ("Z80,web,feed,cpi,1.2,,,2", "cores", "pressures come from runs alone"),
+        ("Z80,web,feed,,,,,", "value", "a run beside others needs it"),
         ("Z80,web,feed;,cpi,1.2,,,", "beside", "has an empty name"),
         ("Z80,web,;,cpi,1.2,,,", "beside", "has an empty name"),
         ('Z80,web,"feed,etl",cpi,1.2,,,', "beside", "has a comma"),
@@ -115,14 +115,14 @@ ALONE, FEED, MIX = "Z80,web,,cpi,0.9,14.1,2.3,", "Z80,feed,,,,55,6.1,", "Z80,web
         ("Z80,web:7,,cpi,0.9,14.1,2.3,", "target", "'web:7' has a colon"),
         ("Z80,web,feed:7,cpi,1.2,,,", "beside", "'feed:7' has a colon"),
         (f"Z80,web,{';'.join(['feed'] * (MOST_NEIGHBOURS + 1))},cpi,1.2,,,", "beside", "101 neighbours"),
-        ("Z80,web,feed,cpi,1.2", "", "it has 5 fields and the heading 8"),
-        ("Z80,web,feed,cpi,1.2,,,,", "", "it has 9 fields and the heading 8"),
-        ("Z80,web,etl,cpi,1.2,,,", "beside", "no run of etl alone on Z80 says how much it presses"),
+        ("Z80,web,feed,cpi,1.2", "", "the line has 5 fields, the heading has 8"),
+        ("Z80,web,feed,cpi,1.2,,,,", "", "the line has 9 fields, the heading has 8"),
+        ("Z80,web,etl,cpi,1.2,,,", "beside", "no run of etl alone on Z80 measures its pressure"),
         ("6502,web,feed,cpi,1.2,,,", "beside", "no run of web alone on 6502 has a value"),
         ("Z80,feed,web,cpi,1.2,,,", "beside", "no run of feed alone on Z80 has a value"),
-        ("Z80,web,feed,ipc,1.2,,,", "metric", "it is ipc, and cpi in line 2"),
-        ("Z80,web,,time,0.9,14.1,2.3,", "metric", "it is time, and cpi in line 2"),
-        ("Z80,web,,cpi,0.9,14.1,2.3,2", "cores", "web keeps 2 cores busy, and 1 in line 2"),
+        ("Z80,web,feed,ipc,1.2,,,", "metric", "the metric is ipc, but cpi in line 2"),
+        ("Z80,web,,time,0.9,14.1,2.3,", "metric", "the metric is time, but cpi in line 2"),
+        ("Z80,web,,cpi,0.9,14.1,2.3,2", "cores", "web keeps 2 cores busy, but 1 in line 2"),
     ],
 )
 def test_a_fault_has_its_line_and_its_column(wrong: str, column: str, said: str) -> None:
@@ -143,7 +143,7 @@ def test_all_faults_are_told_at_once_in_the_order_of_lines() -> None:
     ]
     assert len(found) == 11
     with pytest.raises(
-        UnusableExperiments, match=r"Line 5, column value: 'x' is no number; .* And 6 more\.$"
+        UnusableExperiments, match=r"Line 5, column value: 'x' is not a number; .* And 6 more\.$"
     ):
         read_experiments(text.encode())
     many = faults("\n".join((HEAD, *["Z80,web,feed,,,,,"] * 5000)))
@@ -158,12 +158,12 @@ def test_all_faults_are_told_at_once_in_the_order_of_lines() -> None:
         (f"{HEAD}\n", 0, "the file has no runs"),
         (f"{HEAD}\n{ALONE}\n{FEED}\n", 0, "no run is beside others"),
         (f"{HEAD.replace(',', ';')}\n", 1, "the heading has no comma"),
-        (f"{HEAD.replace('value', 'speed')}\n{ALONE}\n", 1, "'speed' is no column of experiments"),
+        (f"{HEAD.replace('value', 'speed')}\n{ALONE}\n", 1, "'speed' is not a column of experiments"),
         (f"{HEAD.replace('value,', '')}\n{ALONE}\n", 1, "the heading lacks value"),
-        (f"{HEAD},value\n{ALONE}\n", 1, "the column stands twice"),
-        (f"{ALONE}\n{FEED}\n", 1, "'Z80' is no column of experiments"),
-        (f'{HEAD}\n{ALONE}\nZ80,"web,feed\n', 3, "it is no CSV"),
-        (f"{HEAD}\n".encode() + b"Z80,w\xe4b,,,,1,1,\n", 2, "it is no UTF-8"),
+        (f"{HEAD},value\n{ALONE}\n", 1, "the column appears twice"),
+        (f"{ALONE}\n{FEED}\n", 1, "'Z80' is not a column of experiments"),
+        (f'{HEAD}\n{ALONE}\nZ80,"web,feed\n', 3, "the file is not valid CSV"),
+        (f"{HEAD}\n".encode() + b"Z80,w\xe4b,,,,1,1,\n", 2, "the file is not UTF-8"),
     ],
 )
 def test_what_is_no_file_of_experiments_is_told_once(text: str | bytes, line: int, said: str) -> None:

@@ -161,7 +161,7 @@ def test_what_a_collector_did_is_counted():
 def test_a_collector_that_looks_for_rounds_is_ready_and_one_that_ceased_to_is_not():
     now = [100.0]
     metrics = CollectorMetrics(clock=lambda: now[0])
-    assert "not seen" in str(metrics.looks())
+    assert "not read" in str(metrics.looks())
     metrics.watch(collector_events.JobDone("sweep", 0.1))
     assert metrics.looks() is not None
     metrics.watch(collector_events.JobDone("draw", 0.1))
@@ -196,7 +196,7 @@ def test_what_a_worker_did_is_counted(monkeypatch: pytest.MonkeyPatch):
     } == {"bad_capture": 1, "newer_format": 1, "database": 1, "archive": 1, "memory": 0, "other": 1}  # fmt: skip
     assert found["fleetprof_captures_given_up_total",] == 2
     assert found["fleetprof_queue_messages", ("queue", "new")] == 5
-    assert "not take tasks" in str(metrics.has_workers())
+    assert "not accept tasks" in str(metrics.has_workers())
 
 
 def test_a_store_that_is_away_says_only_that():

@@ -8,7 +8,7 @@ MEASURED = Calibration(Kind.SMT, "EPYC", "", 1.3, measured=True)
 
 
 def test_a_given_figure_that_a_measured_one_replaces_is_told():
-    assert replaced([GIVEN], [MEASURED]) == ["It replaces 1.400, which was given: smt of EPYC."]
+    assert replaced([GIVEN], [MEASURED]) == ["The measured smt of EPYC replaces the given value 1.400."]
 
 
 def test_anything_else_is_replaced_as_asked():

@@ -90,7 +90,7 @@ def test_a_stopped_campaign_and_lost_captures_are_said():
     lines = [line.plain for line in terminal.status_lines(STATUS)]
     assert any("10 of 20 visits failed" in line for line in lines)
     assert any("quarantined" in line for line in lines)
-    assert any("10 unreachable; `fleetprof status` says why" in line for line in lines)
+    assert any("10 unreachable; `fleetprof status` shows the reasons" in line for line in lines)
 
 
 def test_the_status_itself_does_not_point_at_the_status():
@@ -194,7 +194,7 @@ def test_an_estimate_stands_beside_its_interval_and_few_visits_are_marked():
     lines = shown(Measure.SHARE)
     assert lines[1].startswith("12.3 % 11.0–13.7 50.0 % malloc")
     assert lines[2].startswith("0.1 % 0.0–20.0 ? 0.1 % rare")
-    assert lines[-1] == "? few visits contribute: the interval is wide"
+    assert lines[-1] == "? low confidence: few visits contribute, the interval is wide"
 
 
 def test_an_interval_narrower_than_a_digit_gets_another_digit():
@@ -238,9 +238,11 @@ def test_what_no_visit_saw_is_told_with_what_it_may_be():
     def line(**changes: object) -> str:
         return terminal.totals_line({**ESTIMATED, "totals": {**none, **changes}}).plain
 
-    assert line() == "None of 691 ingested visits saw any of it: with 95 % confidence it is below 1.23 cores."
-    assert line(cores=None) == "None of 691 ingested visits saw any of it."
-    assert line(visits_ingested=1).startswith("The only ingested visit saw none of it: ")
+    assert line() == (
+        "None of 691 ingested visits has samples of the selection: with 95 % confidence it uses less than 1.23 cores."
+    )
+    assert line(cores=None) == "None of 691 ingested visits has samples of the selection."
+    assert line(visits_ingested=1).startswith("The only ingested visit has no samples of the selection: ")
     assert line(visits_ingested=0, cores=None) == "No samples have been ingested yet."
     assert line(visits_ingested=0, design="none", cores=None) == "No samples have been ingested yet."
 
@@ -324,7 +326,7 @@ def test_differences_by_chance_are_said_to_be_so():
     assert "83.0 %" in lines[4]
     assert len(lines) == 5
     thinned = text_of(terminal.differences({**answer, "part": 0.16}))
-    assert "by a random 16.0 % of the visits" in " ".join(thinned.split())
+    assert "tested on a random 16.0 % of the visits" in " ".join(thinned.split())
     unknown = {**row, "lo": None, "hi": None, "significant": False}
     assert "not known" in text_of(terminal.differences({**answer, "rows": [unknown], "power": None}))
 
@@ -345,19 +347,19 @@ def test_trust_says_how_many_visits_would_do():
     assert "within 0.1: 400 samples, about 40 visits" in lines
     some = {**answer, "fit": {**fit, "visits": 3}}
     lines = [line.strip() for line in text_of(terminal.trust(some)).splitlines()]
-    assert "within 0.1: 400 samples, about 40 visits that have the selection, 160 of the campaign" in lines
-    assert lines[-1] == "3 of 12 ingested visits have the selection"
-    assert "of 2, ≈ 2/√samples" in lines[2]
+    assert "within 0.1: 400 samples, about 40 visits that contain the selection, 160 of the campaign" in lines
+    assert lines[-1] == "3 of 12 ingested visits contain the selection"
+    assert "at most 2, ≈ 2/√samples" in lines[2]
     assert not any("not -0.5" in line for line in lines)
     tail = {**answer, "fit": {**fit, "exponent": -0.31, "bend": 0.6}}
     lines = [line.strip() for line in text_of(terminal.trust(tail)).splitlines()]
     assert lines[3].endswith("(slope -0.31, not -0.5)")
     assert not any(line.startswith("within 0.1: 400") for line in lines)
     alike = {**answer, "fit": {**fit, "constant": {**measured, "value": 0.0}}}
-    assert "all 12 visits that have the selection show the same" in text_of(terminal.trust(alike))
-    assert "Too few visits have the selection" in text_of(terminal.trust({**answer, "fit": None}))
+    assert "all 12 visits that contain the selection have the same profile" in text_of(terminal.trust(alike))
+    assert "Too few visits contain the selection" in text_of(terminal.trust({**answer, "fit": None}))
     nothing = {**answer, "entropy": None, "manhattan": None, "fit": None}
-    assert "no estimate" in text_of(terminal.trust(nothing))
+    assert "No estimate" in text_of(terminal.trust(nothing))
 
 
 def test_next_to_nothing_is_printed_as_nothing():

@@ -59,7 +59,7 @@ def test_a_series_has_a_line_for_each_step():
     text = text_of(series.series(found))
     assert "2026-11-18 12:00 " in text
     assert "2026-11-18 12:30*" in text
-    assert "* a part of the step only" in text
+    assert "* only a part of the step" in text
     assert "vec<[int]>::at" in text
     assert "all others" in text
     assert "1 more rows" in text
@@ -99,7 +99,7 @@ def test_a_step_whose_visits_saw_none_of_it_says_how_much_there_may_be():
     lines = text_of(series.series(found)).splitlines()
     assert lines[1].split()[2:5] == ["0.0", "≤", "0.0123"]
     assert "█" not in lines[1]
-    assert "≤ none of the step's visits saw any of it: at most so much (95 %)" in lines
+    assert "≤ upper bound (95 %): none of the step's visits has samples of the selection" in lines
 
 
 def test_a_step_of_which_too_little_has_ingested_says_so():
@@ -153,25 +153,27 @@ def moved() -> dict:
 def test_a_mover_stands_with_its_cause(moved: dict):
     text = " ".join(text_of(movers.movers(moved), width=200).split())
     assert (
-        "+10.00 pp +5.00…+15.00 30.0 % 20.0 % vec<[int]>::at version 2: more or less of it runs, 97% (80%–110%)"
+        "+10.00 pp +5.00…+15.00 30.0 % 20.0 % vec<[int]>::at version 2: its part of the whole changed, 97% (80%–110%)"
         in text
     )
-    assert "goes with compiler (none)" in text
-    assert "would be found with probability" in text
+    assert "inseparable from compiler (none)" in text
+    assert "is detected with probability" in text
 
 
 def test_without_a_cause_the_reason_stands_there(moved: dict):
     row = moved["movers"][0]
     row["cause"]["best"] = None
-    assert movers.cause(row).plain == "no label explains half of it"
+    assert movers.cause(row).plain == "no label explains half of the change"
     row |= {"cause": None, "because": {"reason": "too_little", "detail": "It needs 8 visits."}}
     assert movers.cause(row).plain == "It needs 8 visits."
     row["because"]["reason"] = "not_asked"
     assert movers.cause(row).plain == ""
-    assert "None of 2 rows changed by 0.1 % or more" in text_of(movers.movers({**moved, "movers": []}))
+    assert "None of 2 rows changed significantly and by 0.1 % or more" in text_of(
+        movers.movers({**moved, "movers": []})
+    )
     unavailable = {"reason": "no_design", "detail": "Visits were not drawn at random."}
     text = text_of(movers.movers({**moved, "because": unavailable, "part": 0.5}))
     assert text.strip() == "No mover is reported. Visits were not drawn at random."
-    assert "looked for in a random 50.0 % of the visits" in text_of(movers.movers({**moved, "part": 0.5}))
+    assert "searched in a random 50.0 % of the visits" in text_of(movers.movers({**moved, "part": 0.5}))
     judged = {**moved, "compared_part": 0.25}
-    assert "judged by a random 25.0 % of the visits" in text_of(movers.movers(judged))
+    assert "tested on a random 25.0 % of the visits" in text_of(movers.movers(judged))

@@ -31,7 +31,7 @@ def test_callers_stand_above_callees():
     assert text.startswith("main  self 0.0 %")
     assert text.index("called by") < text.index("(stacks begin with it)") < text.index("vec<[int]>::at")
     assert "2 more" in text
-    assert "borrow" not in text
+    assert "design effect" not in text
     assert "design effect" in text_of(callers.callers({**found, "borrowed": True}))
 
 
@@ -55,7 +55,7 @@ def test_nobody_is_a_sentence():
     assert "No stack" in text_of(callers.trees(nobody))
     assert "No stack" in text_of(lines.lines({**answer("lines"), "functions": []}))
     assert "No stack" in text_of(shared_code.users({**answer("shared-code-users"), "rows": []}))
-    assert "Nothing is shared" in text_of(shared_code.shared_code({**answer("shared-code"), "rows": []}))
+    assert "No code is shared" in text_of(shared_code.shared_code({**answer("shared-code"), "rows": []}))
 
 
 def test_lines_stand_below_the_version_of_their_file():
@@ -70,7 +70,7 @@ def test_lines_stand_below_the_version_of_their_file():
     assert text.index("text not stored") < text.index(" 12 ") < text.index("[m].c") < text.index(" 77 ")
     assert "text abababababab; prog 000000000000, prog 000000000000, prog 000000000000 and 2 more" in text
     assert "7 more lines" in text
-    assert "Of 25.0 % of the self, the line is unknown." in text
+    assert "The line is unknown for 25.0 % of self." in text
 
 
 @pytest.mark.parametrize(("price", "said"), [(None, "4.8 cores"), (0.04, "1,671 a year")])
@@ -89,7 +89,11 @@ def test_users_are_told_with_their_callers():
     found["rows"][0]["callers"].append({"function": None, "share": 0.25})
     found["rows_total"] = 4
     text = text_of(shared_code.users(found))
-    assert "main 100.0 %, (nobody) 25.0 %" in text
+    assert "main 100.0 %, (no caller) 25.0 %" in text
     assert "3 more" in text
-    assert "An application that no visit saw has below 63 %." in text, "three more are seen and not listed"
-    assert "What no visit saw has below 63 %." in text_of(shared_code.users({**found, "by": ["version"]}))
+    assert "An application without samples in any visit has less than 63 %." in text, (
+        "three more are seen and not listed"
+    )
+    assert "A row without samples in any visit has less than 63 %." in text_of(
+        shared_code.users({**found, "by": ["version"]})
+    )

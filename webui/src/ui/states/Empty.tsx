@@ -47,7 +47,7 @@ function NothingYet({ status }: { status: StatusAnswer }) {
       </p>
       <p className="note">
         {outcomes.length === 0
-          ? 'The first visits are under way; this page fills itself.'
+          ? 'The first visits are running; this page updates automatically.'
           : `Visits so far: ${outcomes.map(([outcome, n]) => `${count(n)} ${outcome}`).join(', ')}. `}
         {status.captures.waiting > 0 && `${count(status.captures.waiting)} waiting to be ingested.`}
       </p>
@@ -88,7 +88,7 @@ function NothingLeft({ totals, unit, place, go, status }: Props) {
       {bound !== '' && <p>{bound}</p>}
       {culprits.map((c) => (
         <p key={c.what}>
-          {c.what} removed everything: without it there{' '}
+          {c.what} excludes all samples: without it there{' '}
           {c.samples === 1 ? 'is 1 sample' : `are ${count(c.samples)} samples`}.{' '}
           <button type="button" className="primary" onClick={() => go(c.without)}>
             {c.action}
@@ -97,7 +97,7 @@ function NothingLeft({ totals, unit, place, go, status }: Props) {
       ))}
       {!looking && culprits.length === 0 && constraints.length > 1 && (
         <p>
-          No single part of it is to blame.{' '}
+          No single part of the selection is the cause.{' '}
           <button type="button" className="primary" onClick={() => go({ ...HOME, view: place.view })}>
             Remove all filters
           </button>

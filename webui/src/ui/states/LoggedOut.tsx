@@ -8,11 +8,11 @@ export function LoggedOut() {
         Run <Command text="fleetprof url" /> where fleetprof runs, and open the address that it prints.
       </p>
       <p className="note">
-        The address carries a token that works once; this browser then stays logged in until it has not asked
-        for 12 hours, for a week at most.
+        The address contains a token that works once. This browser then stays logged in until it sends no
+        request for 12 hours, for a week at most.
       </p>
       <button type="button" className="primary" onClick={() => location.reload()}>
-        Look again
+        Try again
       </button>
     </main>
   );

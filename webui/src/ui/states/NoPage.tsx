@@ -2,9 +2,9 @@
 export function NoPage() {
   return (
     <main className="state alone">
-      <h1>There is no such page</h1>
+      <h1>Page not found</h1>
       <p>
-        Nothing is at <code>{location.pathname}</code>.
+        No page has the address <code>{location.pathname}</code>.
       </p>
       <p>
         <a href="/">Profiles</a> · <a href="/symbols">Symbols</a>

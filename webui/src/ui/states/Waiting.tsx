@@ -11,7 +11,7 @@ export function Waiting() {
   }, []);
   return late ? (
     <p className="waiting" role="status">
-      Still reading. What is shown is the selection before.
+      Still loading. The page shows the previous selection.
     </p>
   ) : null;
 }

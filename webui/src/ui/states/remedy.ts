@@ -21,11 +21,11 @@ export function remedyFor(
   if (PATTERNS.includes(wrong)) return { text: 'Remove this filter', change: { [wrong]: '' } };
   if (wrong === 'from' || wrong === 'to')
     return { text: 'Show the last hour', change: { from: HOME.from, to: HOME.to } };
-  if (wrong.startsWith('base_')) return { text: 'Compare with the time before', change: compareWith({}) };
+  if (wrong.startsWith('base_')) return { text: 'Compare with the previous period', change: compareWith({}) };
   if (wrong === 'event') return { text: `Show ${HOME.event}`, change: { event: HOME.event } };
   if (wrong === 'campaign' || problem.kind === 'unknown-campaign') return otherCampaign(place);
   if (wrong === 'select' && place.select !== '')
-    return { text: 'Remove the matchers', change: { select: '' } };
+    return { text: 'Remove the filters', change: { select: '' } };
   return null;
 }
 

@@ -13,6 +13,6 @@ def test_nothing_between_commas_is_not_known():
 
 @pytest.mark.parametrize(("text", "at"), [("x", 0), ("1,2,many", 4), ("1,,2 3", 3)])
 def test_a_mistake_is_pointed_at(text: str, at: int):
-    with pytest.raises(BadSelection, match="is no request rate") as error:
+    with pytest.raises(BadSelection, match="is not a request rate") as error:
         rates_of(text)
     assert (error.value.at, error.value.parameter) == (at, "rates")

@@ -51,33 +51,33 @@ def test_the_form_most_wanted_is_chosen(query: str, accept: list[str], chosen: s
 @pytest.mark.parametrize(
     ("query", "accept", "status", "hint"),
     [
-        ("", "image/png", 406, "There is application/json, text/csv and text/plain."),
+        ("", "image/png", 406, "Media types of this route: application/json, text/csv and text/plain."),
         ("", "text/*;q=0, application/json;q=0", 406, "text/plain"),
-        ("format=png", "*/*", 422, "There is json, csv and plain."),
-        ("format=", "text/csv", 422, "There is json, csv and plain."),
+        ("format=png", "*/*", 422, "Formats of this route: json, csv and plain."),
+        ("format=", "text/csv", 422, "Formats of this route: json, csv and plain."),
         (
             "format=pprof",
             "*/*",
             422,
-            "There is json, csv and plain. Of the same selection, pprof, collapsed and speedscope",
+            "Formats of this route: json, csv and plain. Routes with pprof, collapsed and speedscope",
         ),
         (
             "format=speedscope",
             "*/*",
             422,
-            "files are had from /api/v1/stacks and /api/v1/flame, and from /table",
+            "files: /api/v1/stacks, /flame, /table",
         ),
         (
             "",
             "application/x-pprof",
             406,
-            "text/plain. Of the same selection, pprof, collapsed and speedscope files",
+            "text/plain. Routes with pprof, collapsed and speedscope files",
         ),
         (
             "",
             "text/x-collapsed-stacks;q=0.5",
             406,
-            "/call-graph and /lines; pprof and collapsed of a comparison",
+            "/call-graph and /lines. Routes with pprof and collapsed files of a comparison",
         ),
     ],
 )

@@ -196,7 +196,7 @@ def test_models_that_fit_no_columns_are_told_at_once() -> None:
 
     with pytest.raises(TypeError, match="bytes"):
         Rows(Odd, ()).columns()
-    with pytest.raises(TypeError, match="no list"):
+    with pytest.raises(TypeError, match="not a list"):
         Rows(Odd, ("odd",)).columns()
 
 

@@ -37,11 +37,11 @@ def test_a_feature_shows_what_it_touches_and_saves():
         "rows": [{"function": "memcpy[abi:v1]", "share": 0.2}, {"function": "memset", "share": 0.1}],
     }
     text = text_of(feature(answer))
-    assert "touched: 30.0 % (27.0–33.0) ? of the selection" in text
+    assert "affected: 30.0 % (27.0–33.0) ? of the selection" in text
     assert "3 times as fast: 20.0 % (18.0–22.0)" in text
     assert "memcpy[abi:v1]" in text
     assert "1 more rows" in text
-    assert "No function" in text_of(feature({**answer, "rows": [], "rows_total": 0}))
+    assert "No sampled function" in text_of(feature({**answer, "rows": [], "rows_total": 0}))
 
 
 def compared(**other) -> dict:
@@ -77,11 +77,11 @@ def compared(**other) -> dict:
 def test_a_load_test_shows_its_verdict_and_what_makes_the_difference():
     text = text_of(load_test(compared()))
     assert "does not represent production" in text
-    assert "0.900 (0.800–1.00), of parts of production from the rest of it 0.500 (0.400–0.600)" in text
+    assert "0.900 (0.800–1.00) for the test, 0.500 (0.400–0.600) for parts of production" in text
     assert "+9.00 pp (+8.00…+10.00)" in text
     assert "parse" in text
     same = text_of(load_test(compared(representative=True, rows=[], rows_total=0)))
-    assert "Nothing says that the test is no part of production" in same
+    assert "no evidence that the test differs from production" in same
     assert "No row differs" in same
 
 
@@ -89,13 +89,13 @@ def test_a_test_that_cannot_be_compared_says_why():
     because = {"reason": "too_little", "detail": "No visits."}
     nothing = dict.fromkeys(("representative", "distance", "matched", "floor", "p", "covered"))
     text = text_of(load_test(compared(**nothing, rows=[], rows_total=0, because=because)))
-    assert "Cannot say, too_little: No visits." in text
+    assert "No result (too_little): No visits." in text
     assert "represent" not in text
 
 
 @pytest.mark.parametrize(
     ("badge", "means"),
-    [("steady", "small rows"), ("shifting", "look at them apart"), ("few", "too few visits")],
+    [("steady", "small rows"), ("shifting", "look at each day"), ("few", "too few visits")],
 )
 def test_a_badge_says_what_the_profile_may_be_used_for(badge: str, means: str):
     few = badge == "few"
@@ -117,4 +117,4 @@ def test_a_badge_says_what_the_profile_may_be_used_for(badge: str, means: str):
     assert f"{badge}: " in text
     assert means in text
     assert ("4.0 % (3.5–4.5) of 4,000 samples" in text) is not few
-    assert ("2026-11-18  not of the same thing" in text) is (badge == "shifting")
+    assert ("2026-11-18  differs in kind" in text) is (badge == "shifting")

@@ -56,14 +56,14 @@ def test_both_forecasts_stand_below_their_steps():
     }
     text = text_of(capacity(answer))
     assert "by utilisation: 797 (750–…) requests/s at 90.0 % load" in text
-    assert "seen up to 75.0 % of it" in text
-    assert "do not trust it" in text
-    assert "by APU: Cannot say, too_little: Nobody calibrated." in text
+    assert "observed up to 75.0 % of this rate" in text
+    assert "do not trust this forecast" in text
+    assert "by APU: No result (too_little): Nobody calibrated." in text
     assert "by APU of counters: 790 (740–850) requests/s" in text
     assert "61.0 %" in text
     assert "2026-11-17 03:00" in text
     assert "overlap coefficient of Z80: 1.40, measured" in text
-    assert "do not trust it" not in text_of(capacity({**answer, "by_utilisation": forecast()}))
+    assert "do not trust this forecast" not in text_of(capacity({**answer, "by_utilisation": forecast()}))
 
 
 def test_machine_types_say_who_is_cheaper_and_when_to_test():
@@ -86,10 +86,10 @@ def test_machine_types_say_who_is_cheaper_and_when_to_test():
         "rows": [{**row, "platform": "Old [1]", "price": 1.0, "visits": 40, "machines": 9}],
     }
     text = text_of(machine_types(answer))
-    assert "as far as machines of both types got equal traffic" in text
+    assert "only if machines of both types received equal traffic" in text
     assert "replaces 1.41 (1.38–1.45) old ones at 1.33 times the price; the new type costs less" in text
     assert "by APU: one new machine replaces 1.27 (1.20–1.35)" in text
-    assert "A stress test must decide." in text
+    assert "Run a stress test to decide." in text
     assert "Old [1]" in text
     assert "left out: 3 visits, the overlap coefficient of Z80 is unknown" in text
     assert "APU of counters" not in text
@@ -139,7 +139,7 @@ def test_machine_types_by_request_rates_say_what_a_request_costs():
     assert "0.00164 (0.00158–0.00168)" in text
     assert "New [2]" in text
     assert "one new machine replaces 1.25 (1.20–1.31) old ones at 1.33 times the price; the old type" in text
-    assert "by APU: Cannot say, constant: Old: Load does not rise." in text
-    assert "of New [2] the points bend" in text
-    assert "A stress test must decide." in text
+    assert "by APU: No result (constant): Old: Load does not rise." in text
+    assert "New [2]: the points are not on a line" in text
+    assert "Run a stress test to decide." in text
     assert "equal traffic" not in text

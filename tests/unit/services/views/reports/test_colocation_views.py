@@ -95,21 +95,21 @@ def slowed(**other) -> dict:
 def test_a_mix_stands_beside_what_the_mean_would_say():
     text = text_of(interference(slowed(), beside="feed:4", rows=2))
     assert "search[1] beside feed:4 takes longer than alone by +44.0 % (+40.0…+48.0) in a visit" in text
-    assert "the mean of all training mixes would say +20.0 %" in text
+    assert "the mean of all training mixes is +20.0 %" in text
     assert (
-        "44 visits beside known neighbours: the function errs by 1.20 points on them, their mean of +20.0 % by 8.00 points"
+        "error on 44 visits beside known neighbours: 1.20 points with the function, 8.00 points with their mean of +20.0 %"
         in text
     )
-    assert "5 visits beside others are not used" in text
+    assert "5 visits beside other applications are not used" in text
     assert "+3.9 pp of 12.0 M/s" in text
     assert "-5.9 pp of 8.00 GB/s" in text
     assert "cache-bound: 3 mixes, 8 are needed." in text
     assert text.index("feed\n") < text.index("1 more applications")
     assert "etl" not in text
-    assert "a chip's memory moves 205 GB/s\n" in text
+    assert "peak memory bandwidth of a chip: 205 GB/s\n" in text
     assert "left out: 20 visits, its machine has several sockets" in text
     assert "do not trust" not in text
-    assert "no more than the mean" not in text
+    assert "no better than the mean" not in text
 
 
 RUNS = {**VISITS, "trained_by": "experiments", "experiments": "lab[7]", "visits": 0, "runs": 44}
@@ -121,11 +121,11 @@ def test_what_experiments_trained_is_said() -> None:
     chip = {**CHIP, "lines": ""}
     answer = slowed(source=RUNS, chip=chip, neighbours=[timed, pressed], strangers=0)
     text = text_of(interference(answer, beside="feed"))
-    assert "trained by 44 runs of the experiments lab[7]; the fleet's visits have no part in it" in text
+    assert "trained on 44 runs of the experiments lab[7], not on the fleet's visits" in text
     assert "(+40.0…+48.0) in a run, 95 %" in text
     assert "44 runs beside known neighbours" in text
-    assert "visits cannot say" not in text
-    assert "lines are whichever the experiments counted" in text
+    assert "no result from visits" not in text
+    assert "lines are the experiments' own count" in text
     rows = [line.split() for line in text.splitlines() if line.endswith(("etl", "feed"))]
     assert [row[-3:] for row in rows] == [["2", "runs", "feed"], ["3", "runs", "etl"]]
     assert rows[0][0] == "–"
@@ -134,11 +134,11 @@ def test_what_experiments_trained_is_said() -> None:
 
 def test_why_experiments_were_taken_is_said() -> None:
     text = text_of(interference(slowed(source={**RUNS, "instead_of_visits": TOO_LITTLE})))
-    assert "visits cannot say, too_little: 3 mixes, 8 are needed." in text
+    assert "no result from visits (too_little): 3 mixes, 8 are needed." in text
     placed_by = advice(placed("feed", 0, 0.1, 0.05), source={**RUNS, "instead_of_visits": TOO_LITTLE})
     shown = text_of(placement(placed_by))
-    assert "trained by 44 runs of the experiments lab[7]" in shown
-    assert "visits cannot say, too_little" in shown
+    assert "trained on 44 runs of the experiments lab[7]" in shown
+    assert "no result from visits (too_little)" in shown
 
 
 def test_what_is_no_better_than_the_mean_or_was_never_seen_is_said():
@@ -146,15 +146,15 @@ def test_what_is_no_better_than_the_mean_or_was_never_seen_is_said():
     text = text_of(
         interference(slowed(mix=mixed(extrapolated=True), error=0.08, chip=chip), beside="feed:40")
     )
-    assert "No training mix had such pressures: do not trust it." in text
-    assert "It says no more than the mean does." in text
-    assert "the most that a visit saw" in text
+    assert "No training mix had such pressures: do not trust this prediction." in text
+    assert "The function is no better than the mean." in text
+    assert "the maximum in one visit" in text
 
 
 def test_a_mix_that_cannot_be_predicted_says_why_beside_the_function():
     mix = dict.fromkeys(mixed()) | {"because": TOO_LITTLE}
     text = text_of(interference(slowed(mix=mix), beside="etl"))
-    assert "search[1] beside etl: Cannot say, too_little: 3 mixes, 8 are needed." in text
+    assert "search[1] beside etl: No result (too_little): 3 mixes, 8 are needed." in text
     assert "longer than alone" not in text
     assert "44 visits" in text
     assert "beside etl" not in text_of(interference(slowed(mix=None)))
@@ -169,8 +169,8 @@ def test_who_runs_faster_beside_others_has_a_sign_and_no_minus_zero():
 def test_without_a_function_no_figure_is_shown():
     nothing = dict.fromkeys(("solo", "baseline", "baseline_error", "error", "mix"))
     text = text_of(interference(slowed(**nothing, rows=[], neighbours=[], because=TOO_LITTLE)))
-    assert "Cannot say, too_little" in text
-    assert "errs by" not in text
+    assert "No result (too_little)" in text
+    assert "with the function" not in text
     assert "left out: 20 visits" in text
 
 
@@ -188,7 +188,7 @@ def advice(*rows: dict, **other) -> dict:
 def test_programs_stand_by_machine_with_their_limits():
     rows = (placed("feed", 1, None, 0.3), placed("web", 0, 0.1, 0.05), placed("etl", 1, 0.1, 0.25))
     text = text_of(placement(advice(*rows)))
-    assert "3 programs on 2 of 3 machines of 2 slots" in text
+    assert "3 programs on 2 of 3 machines with 2 slots each" in text
     assert "1 of 2 limits are met." in text
     lines = [line.split() for line in text.splitlines() if line.endswith(("feed", "web", "etl"))]
     assert [line[-1] for line in lines] == ["web", "feed", "etl"]
@@ -196,13 +196,13 @@ def test_programs_stand_by_machine_with_their_limits():
     assert lines[1] == ["1", "+30.0", "%", "any", "–", "feed"]
     assert lines[2] == ["+25.0", "%", "+10.0", "%", "not", "met", "etl"]
     assert "it is not proven to be the best" in text
-    assert "no function reaches" not in text
+    assert "no function predicts" not in text
 
 
 def test_a_program_that_no_model_reaches_and_a_search_cut_short_are_said():
     text = text_of(placement(advice(placed("feed", 0, 0.1, None), ended=False)))
     assert "0 of 1 limits are met." in text
-    assert "no function reaches such a mix" in text
+    assert "no function predicts such a mix" in text
     assert "the search stopped at its limit" in text
 
 
@@ -211,7 +211,7 @@ def test_programs_of_which_nothing_is_known_each_say_why():
     rows = [placed(name, None, None, None, because=whys[name]) for name in "abb"]
     both = {"reason": "too_little", "detail": f"No data for a, b. The first reason: {whys['a']['detail']}"}
     text = text_of(placement(advice(*rows, because=both)))
-    assert "Cannot say, too_little: No data for a, b." in text
+    assert "No result (too_little): No data for a, b." in text
     assert [text.count(f"{name} had no machine to itself.") for name in "ab"] == [1, 1]
     assert "programs on" not in text
 
@@ -240,15 +240,15 @@ def mined(**other) -> dict:
 def test_events_stand_beside_the_errors_of_knowing_less():
     text = text_of(events(mined()))
     assert (
-        "search[1] in new runs: these events err by 21.0 %, all events by 29.0 %, always the mean by 40.0 %"
+        "search[1] in new runs: 21.0 % with these events, 29.0 % with all events, 40.0 % with the mean alone"
         in text
     )
     assert "240 visits in 24 runs" in text
     assert "60.0 %      50.0 %         yes  dtlb-misses" in text
     assert "error by the number of events: 16: 30.0 %, 6: 20.0 %" in text
-    assert "the setting that moves them most: governor" in text
-    assert "noise, by chance" in text
-    assert "no more than the mean" not in text
+    assert "the setting with the largest effect on these events: governor" in text
+    assert "noise, not significant" in text
+    assert "no better than the mean" not in text
     cut = text_of(events(mined(), rows=1))
     assert "1 more events" in cut
     assert "1 more pairs" in cut
@@ -257,16 +257,16 @@ def test_events_stand_beside_the_errors_of_knowing_less():
 def test_events_that_tell_nothing_and_settings_that_move_nothing_are_said():
     even = [{**row, "dominates": False} for row in mined()["rows"]]
     text = text_of(events(mined(error=0.4, rows=even, tune=None)))
-    assert "It says no more than the mean does" in text
-    assert "none stands out" in text
-    assert "No setting moves them by more than chance." in text
+    assert "The model is no better than the mean" in text
+    assert "no event stands out" in text
+    assert "No setting affects these events significantly." in text
     alike = {"reason": "constant", "detail": "All machines have the same settings."}
     text = text_of(events(mined(pairs=[], tune=None, coupling_because=alike)))
-    assert "What to tune: Cannot say, constant: All machines have the same settings." in text
+    assert "What to tune: No result (constant): All machines have the same settings." in text
     assert "dtlb-misses" in text
 
 
 def test_an_application_without_machines_of_its_own_has_no_events():
     text = text_of(events(mined(rows=[], error=None, baseline_error=None, because=TOO_LITTLE)))
-    assert "Cannot say, too_little" in text
-    assert "err" not in text.split("Cannot")[1].split("made of")[0]
+    assert "No result (too_little)" in text
+    assert "error" not in text.split("No result")[1].split("based on")[0]

@@ -64,14 +64,14 @@ def test_both_ways_stand_side_by_side() -> None:
     assert "by counters of cycles: 4 of 9 visits" in text
     assert "both busy by systems differs by up to" in text
     assert "70.0 % (69.0–71.0) 62.0 % 95.0 % 5.0 % 26.0 % 34.0 % 4 Xeon [kernel]" in text
-    assert f"not by counters: 5 visits, {WHY}" in text
+    assert f"without counters of cycles: 5 visits, {WHY}" in text
     assert text.count("EPYC") == 1
 
 
 def test_without_any_counters_it_says_why() -> None:
     text = shown([row("EPYC", None, 0)], 0)
     assert "by counters of cycles: 0 of 9 visits" in text
-    assert f"not by counters: 9 visits, {WHY}" in text
+    assert f"without counters of cycles: 9 visits, {WHY}" in text
     assert "differs by up to" not in text
 
 

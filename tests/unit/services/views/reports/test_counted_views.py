@@ -59,7 +59,7 @@ def test_a_plans_cycles_are_of_what_was_counted():
         rows=[],
         rows_total=0,
     )
-    assert "planned 400, of what was counted" in text
+    assert "counted cycles: 500 today, 400 planned" in text
     assert "of what was counted" in str(MoveRow.model_fields["instructions"].description)
 
 
@@ -80,4 +80,4 @@ def test_a_factor_that_few_visits_decide_has_a_mark():
     text = shown(side_by_side, first="Zen 3", second="Skylake", interval_level=0.975, rows=[row])
     assert "second ÷ first, 97.5 %" in text
     assert "0.760 (0.690–0.830) ? 657, 164" in text
-    assert "? few visits contribute" in text
+    assert "? low confidence: few visits contribute" in text

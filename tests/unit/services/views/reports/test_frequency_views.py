@@ -52,15 +52,15 @@ def test_a_row_says_how_well_it_foretells() -> None:
     assert "3.0 %" in text
     assert "1,600, 2,000" in text
     assert "1 more rows" in text
-    assert "left out by the model: turbo" in text
+    assert "not in the model: turbo" in text
     assert "search on Z80:" not in text
 
 
 def test_what_weakens_a_row_is_told() -> None:
-    assert "search on Z80: frequency goes with the machines' load (correlation 0.80)" in shown(
+    assert "search on Z80: frequency and the machines' load are correlated (0.80)" in shown(
         {**ROW, "load_correlation": 0.8}
     )
-    assert "search on Z80: a term came out negative by chance and is 0" in shown({**ROW, "clipped": True})
+    assert "search on Z80: one term was negative by chance and is set to 0" in shown({**ROW, "clipped": True})
     because = {"reason": "unreachable", "detail": "No frequency does."}
     assert "search on Z80: No frequency does." in shown({**ROW, "lowest_mhz": None, "because": because})
 
@@ -77,7 +77,8 @@ def test_another_memory_stands_beside() -> None:
     text = shown({**ROW, "slowdowns": faster}, memory=memory)
     assert "-3.0 % (-5.0–-1.0)" in text
     assert (
-        "→ with memory of 4,800 instead of 3,200 MHz, where 50.0 % of the waiting goes with its clock" in text
+        "→ with memory at 4,800 instead of 3,200 MHz, if 50.0 % of the waiting time scales with the memory's clock"
+        in text
     )
 
 

@@ -40,7 +40,7 @@ def test_an_answer_stands_between_what_was_asked_and_what_it_is_made_of():
     assert lines.splitlines() == [
         "2026-11-17 00:00 – 2026-11-18 00:00 UTC · campaign fleet",
         "X",
-        "made of 3 of 12 ingested visits of 40 machines, 24.0 h covered",
+        "based on 3 of 12 ingested visits of 40 machines, 24.0 h covered",
         "missing: aperf, mperf, not counted in 9 visits of Z80 (errno 2)",
         "missing: cycles, not counted in 2 visits of Z80 (errno 2)",
     ]
@@ -50,7 +50,7 @@ def test_without_an_answer_the_reason_stands_there_and_no_figure():
     def body() -> Text:
         pytest.fail("there is nothing to show")
 
-    assert "Cannot say, too_little: Nobody counts." in text_of(
+    assert "No result (too_little): Nobody counts." in text_of(
         render_report(answer({"reason": "too_little", "detail": "Nobody counts."}), body)
     )
 
