@@ -26,7 +26,7 @@ def numbers(what: str, values: ArrayLike, least: float = -np.inf, most: float = 
     if wrong.any():
         shown = float(array[wrong].ravel()[0]) if array.ndim else float(array)
         count = f"{int(wrong.sum())} of {array.size} values" if array.size > 1 else "the value"
-        raise NotANumber(f"{what}: {count} cannot be used, such as {shown:g}; {_range(least, most)}.")
+        raise NotANumber(f"{what}: {count} invalid, such as {shown:g}; {_range(least, most)}.")
     return array
 
 
@@ -48,20 +48,20 @@ def positives(what: str, values: ArrayLike) -> Float:
 def enough(what: str, count: int, needed: int) -> None:
     """Raise InsufficientData if there are fewer than needed."""
     if count < needed:
-        raise InsufficientData(f"{what}: {count} there, {needed} needed.")
+        raise InsufficientData(f"{what}: {count} available, {needed} needed.")
 
 
 def same_length(what: str, *arrays: Float) -> None:
     """Raise BadShape unless all arrays have the same length."""
     if len({len(array) for array in arrays}) > 1:
-        raise BadShape(f"{what} need one entry each for the same things.")
+        raise BadShape(f"{what} must have the same number of entries.")
 
 
 def varied(what: str, values: Float) -> None:
     """Raise Constant unless values differ by more than rounding."""
     spread = float(np.ptp(values)) if len(values) else 0.0
     if spread <= 1e-12 * float(np.abs(values).max(initial=0.0)):
-        raise Constant(f"{what} do not vary: nothing can be learned from them.")
+        raise Constant(f"{what} do not vary, so a model cannot be fitted.")
 
 
 def _range(least: float, most: float) -> str:

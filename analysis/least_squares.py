@@ -83,10 +83,12 @@ def fit(x: Float, y: Float) -> Fit:
     design = _design(x)
     n, k = design.shape
     if n < k + 1:
-        raise InsufficientData(f"{n} observations fit no {k} coefficients: {k + 1} are needed at least.")
+        raise InsufficientData(
+            f"{n} observations are too few for {k} coefficients: at least {k + 1} are needed."
+        )
     scale = np.sqrt((design**2).mean(axis=0))
     if (scale == 0).any() or np.linalg.matrix_rank(design / scale, tol=1e-9 * np.sqrt(n)) < k:
-        raise Constant("What a fit explains by does not vary, or follows from another of its variables.")
+        raise Constant("An explanatory variable of the fit does not vary, or depends on another one.")
     q, r = np.linalg.qr(design)
     coefficients = np.linalg.solve(r, q.T @ y)
     residuals = y - design @ coefficients

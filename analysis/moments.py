@@ -74,7 +74,7 @@ class Moments:
 
     def __add__(self, other: "Moments") -> "Moments":
         if len(self.y) != len(other.y):
-            raise BadShape("Moments add when they speak of the same rows.")
+            raise BadShape("Moments can only be added for the same rows.")
         return Moments(
             y=self.y + other.y,
             x=self.x + other.x,

@@ -68,7 +68,7 @@ def of_sums(
     if not len(weight) == len(group) or not len(row) == len(visit) == len(y) == len(x):
         raise BadShape("Visits need a weight and a group each, pairs a row, a visit, a y and an x each.")
     if len(row) and (row.max() >= rows or visit.max() >= len(weight)):
-        raise BadShape("A pair names a row or a visit that is not there.")
+        raise BadShape("A pair refers to a row or a visit that does not exist.")
     y, x = numbers("y of a ratio", y, 0), numbers("x of a ratio", x, 0)
     whole_y, whole_x = sums(row, weight[visit] * y, rows), sums(row, weight[visit] * x, rows)
     known = whole_x > 0

@@ -36,7 +36,7 @@ class VisitTable:
         if not len(self.row) == len(self.visit) == len(self.y):
             raise BadShape("Pairs need a row, a visit and a y each.")
         if len(self.row) and (self.row.max() >= self.rows or self.visit.max() >= v):
-            raise BadShape("A pair names a row or a visit that is not there.")
+            raise BadShape("A pair refers to a row or a visit that does not exist.")
         for what, values in (
             ("weights", self.weight),
             ("units of visits", self.x),

@@ -49,7 +49,7 @@ class Frame:
         if any(len(column) != k for column in (self.day, self.population, self.covered_s)):
             raise BadShape("A frame's columns need one entry per stratum and day.")
         if self.alike is not None and len(self.alike) != k:
-            raise BadShape("A frame says of each stratum and day what it is alike to, or of none.")
+            raise BadShape("A frame needs the similarity of every stratum and day, or of none.")
         if any(table.shape != (k, CLASSES) for table in (self.drawn, self.visits, self.watched_s)):
             raise BadShape(f"A frame's counts need {CLASSES} utilisation classes per stratum and day.")
 

@@ -87,7 +87,7 @@ def _log_change(name: str, before: int, now: int, backlog: Backlog) -> None:
     waits = {"waiting": backlog.waiting, "oldest_s": round(backlog.oldest_s)}
     if now > before:
         _log.warning(
-            "captures wait too long to be ingested: fewer visits are drawn this hour",
+            "the ingestion backlog is too old: fewer visits are drawn this hour",
             campaign=name, of_planned=share(now), **waits,
         )  # fmt: skip
     elif now < before:
@@ -95,4 +95,4 @@ def _log_change(name: str, before: int, now: int, backlog: Backlog) -> None:
             "workers keep up: more visits are drawn again", campaign=name, of_planned=share(now), **waits
         )
     elif now:
-        _log.info("fewer visits are drawn this hour, too", campaign=name, of_planned=share(now), **waits)
+        _log.info("fewer visits are drawn in this hour, too", campaign=name, of_planned=share(now), **waits)

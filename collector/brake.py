@@ -29,9 +29,9 @@ def stop_reason(
     (outcome, times), *_ = Counter(visit.outcome for visit in failures).most_common(1)
     (detail, _), *_ = Counter(visit.detail for visit in failures if visit.outcome == outcome).most_common(1)
     return (
-        f"{len(failures)} of the last {len(latest)} visits failed; the campaign stops at {threshold:.0%}. "
-        f"Most often ({times} times) they ended as {outcome}, for example: {_sentence(detail)} "
-        f"Once that is mended: fleetprof campaigns resume {campaign}"
+        f"{len(failures)} of the last {len(latest)} visits failed; the campaign stops at "
+        f"{threshold:.0%}. Most often ({times} times) they ended as {outcome}, for example: "
+        f"{_sentence(detail)} When the cause is fixed: fleetprof campaigns resume {campaign}"
     )
 
 

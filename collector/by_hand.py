@@ -49,7 +49,7 @@ async def run_visit(
             scheduled.machine.address, plan, deadline_s=deadline_s(events), on_progress=on_progress
         )
     except BaseException:
-        visit_records.call_off(engine, [scheduled.visit], "It was interrupted by hand.")
+        visit_records.call_off(engine, [scheduled.visit], "The user interrupted it.")
         raise
     visit_records.close_visit(engine, archive, scheduled.visit, visited)
     return visited

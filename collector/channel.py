@@ -18,12 +18,11 @@ _MAX_SOCKET_PATH = 107  # sun_path of struct sockaddr_un, less its final NUL
 
 
 _WHY_NO_TLS = {  # error texts of gRPC and BoringSSL
-    "Hostname Verification Check failed": "What listens there shows the certificate of another machine.",
-    "unsupported certificate purpose": "What listens there shows a certificate that is not a gateway's.",
-    "unable to get local issuer certificate": "What listens there shows a certificate that FLEETPROF_GATEWAY_CA "
-    "did not sign.",
-    "certificate has expired": "The gateway's certificate has ended; renew it: fleetprof certs renew.",
-    "certificate is not yet valid": "The gateway's certificate is not good yet; is a clock wrong?",
+    "Hostname Verification Check failed": "The server presents the certificate of another machine.",
+    "unsupported certificate purpose": "The server presents a certificate that is not a gateway's.",
+    "unable to get local issuer certificate": "The server presents a certificate that FLEETPROF_GATEWAY_CA did not sign.",
+    "certificate has expired": "The gateway's certificate has expired; renew it: fleetprof certs renew.",
+    "certificate is not yet valid": "The gateway's certificate is not valid yet; check the clocks of both machines.",
 }
 
 

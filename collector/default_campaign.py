@@ -43,5 +43,5 @@ def ensure_by_hand(connection: Connection) -> Campaign:
             events=DEFAULT_CAMPAIGN.events,
         )
         campaigns.create_or_update(connection, definition)
-        campaigns.set_state(connection, BY_HAND, State.PAUSED, "It holds visits asked for by hand.")
+        campaigns.set_state(connection, BY_HAND, State.PAUSED, "It holds visits requested by hand.")
         return campaigns.get(connection, BY_HAND)

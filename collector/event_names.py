@@ -37,12 +37,12 @@ COUNTS_TIME: Final = frozenset(
 def why_not(name: str) -> str:
     """The problem with an event's name, as the end of a sentence; "" if it is valid."""
     if len(name) > LONGEST_NAME:
-        return f"has {len(name)} characters; {LONGEST_NAME} are the most"
+        return f"has {len(name)} characters; the limit is {LONGEST_NAME}"
     kind, colon, rest = name.partition(":")
     if not colon:
-        return "" if _GENERIC.fullmatch(name) else "is no name of an event; those look like page-faults"
+        return "" if _GENERIC.fullmatch(name) else "is not an event name; those look like page-faults"
     if kind not in _FORMS:
-        return "begins with none of tracepoint:, raw: and pmu:"
+        return "does not begin with tracepoint:, raw: or pmu:"
     form, example = _FORMS[kind]
     if not form.fullmatch(rest):
         return f"does not look like {example}"

@@ -49,7 +49,7 @@ class Lease:
             with self._engine.begin() as connection:
                 collector_leases.release(connection, self.collector_id)
         except StorageError as error:
-            _log.info("the lease runs out by itself", why=str(error))
+            _log.info("the lease is left to expire", why=str(error))
 
     def _renew_until_ended(self) -> None:
         while not self._ended.wait(self._pause_s):

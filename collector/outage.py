@@ -36,7 +36,7 @@ class Outage:
         """
         if self._since is None:
             self._since = self._clock()
-            self._log.warning(f"{self._what} is away, waiting for it", why=str(error))
+            self._log.warning(f"{self._what} is unavailable, waiting for it", why=str(error))
         self._failures += 1
         wait = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(self._failures - 1, 10))
         return wait * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, no secret
@@ -47,4 +47,4 @@ class Outage:
             return
         away_s = self._clock() - self._since
         self._since, self._failures = None, 0
-        self._log.warning(f"{self._what} is back", away_s=round(away_s, 1))
+        self._log.warning(f"{self._what} is available again", away_s=round(away_s, 1))

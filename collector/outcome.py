@@ -48,20 +48,20 @@ def of_status(code: grpc.StatusCode, details: str, reached: Reached) -> tuple[Ou
     if code is _Code.UNAVAILABLE and (meaning := why_no_tls(details)):
         return Outcome.UNREACHABLE, f"{meaning} {sentence}"
     if _TOO_LARGE in details:
-        return Outcome.GARBAGE, f"The gateway sent a message larger than is accepted. {sentence}"
+        return Outcome.GARBAGE, f"The gateway sent a message over the size limit. {sentence}"
     if code is _Code.UNIMPLEMENTED:
-        return Outcome.GARBAGE, f"What listens there is no fleetprof gateway. {sentence}"
+        return Outcome.GARBAGE, f"The server is not a fleetprof gateway. {sentence}"
     if code is _Code.DEADLINE_EXCEEDED and not reached.connected:
-        return Outcome.UNREACHABLE, f"No connection came about. {sentence}"
+        return Outcome.UNREACHABLE, f"Cannot connect. {sentence}"
     if reached.begun and code in {_Code.UNAVAILABLE, _Code.CANCELLED}:
-        return Outcome.FAILED, f"The connection broke while sampling. {sentence}"
+        return Outcome.FAILED, f"The connection was lost while sampling. {sentence}"
     return _BY_CODE.get(code, Outcome.FAILED), sentence
 
 
 def of_timeout(seconds: float, reached: Reached) -> tuple[Outcome, str]:
     """Outcome and sentence for a call that received no message within its time limit."""
     if not reached.connected:
-        return Outcome.UNREACHABLE, f"No connection came about within {seconds:g} s."
+        return Outcome.UNREACHABLE, f"Cannot connect within {seconds:g} s."
     doing = "finish" if reached.begun else "begin"
     return Outcome.TIMEOUT, f"The gateway did not {doing} within {seconds:g} s."
 

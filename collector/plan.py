@@ -38,7 +38,8 @@ def checked(events: Sequence[EventPlan], counted: Counted = NO_COUNTERS) -> Sequ
     """The events if they are valid for a gateway. Raises `BadPlan`, naming the event and the field."""
     if not 0 < len(events) <= MOST_EVENTS:
         raise BadPlan(
-            f"The plan names {len(events) or 'no'} event{'s' * (len(events) > 1)}; it can have {MOST_EVENTS} at most."
+            f"The plan names {len(events) or 'no'} event{'s' * (len(events) > 1)}; the limit is "
+            f"{MOST_EVENTS}."
         )
     seen = set()
     for event in events:
@@ -49,7 +50,7 @@ def checked(events: Sequence[EventPlan], counted: Counted = NO_COUNTERS) -> Sequ
             raise BadPlan(f"Event {event.event!r} is in the plan twice in turn {event.turn}.")
         seen.add((event.turn, event.event))
     if window_s(events) > LONGEST_S:
-        raise BadPlan(f"The plan takes {window_s(events):g} s; a visit takes {LONGEST_S:g} s at most.")
+        raise BadPlan(f"The plan takes {window_s(events):g} s; the limit of a visit is {LONGEST_S:g} s.")
     _check_counted(counted)
     return events
 
@@ -81,9 +82,13 @@ def _check_counted(counted: Counted) -> None:
         raise BadPlan(f"The plan counts {len(counted.events)} more events; the limit is {MOST_COUNTERS}.")
     for name in counted.events:
         if not isinstance(name, str) or (why := why_not(name)):
-            raise BadPlan(f"Counter {name!r} of the plan {why if isinstance(name, str) else 'is no name'}.")
+            raise BadPlan(
+                f"Counter {name!r} of the plan {why if isinstance(name, str) else 'is not a name'}."
+            )
     if type(counted.cgroups) is not int or not 0 <= counted.cgroups <= MOST_CGROUPS:
-        raise BadPlan(f"The plan counts {counted.cgroups!r} control groups; it can be 0 to {MOST_CGROUPS}.")
+        raise BadPlan(
+            f"The plan counts {counted.cgroups!r} control groups; the range is 0 to {MOST_CGROUPS}."
+        )
 
 
 def plan_message(

@@ -104,7 +104,7 @@ class ReplyReader:
             raise MalformedReply("The gateway sent an empty piece of the capture.")
         self._bytes += len(piece)
         if self._bytes > self._limit:
-            raise MalformedReply(f"The capture is larger than the {self._limit:,} bytes that are accepted.")
+            raise MalformedReply(f"The capture is larger than the limit of {self._limit:,} bytes.")
         self._digest.update(piece)
         self._content += piece
 
@@ -114,4 +114,4 @@ class ReplyReader:
                 f"The gateway reports {end.bytes:,} bytes sent, but {self._bytes:,} arrived."
             )
         if end.sha256 != self._digest.digest():
-            raise MalformedReply("The capture's SHA-256 is not the one the gateway computed.")
+            raise MalformedReply("The capture's SHA-256 differs from the one that the gateway computed.")

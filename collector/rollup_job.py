@@ -77,7 +77,7 @@ class RollupJob:
             self._clear()
             if rolled_up.expired:
                 _log.warning(
-                    "ingested visits of dropped days stay out of the cells", visits=rolled_up.expired
+                    "ingested visits of dropped days are left out of the cells", visits=rolled_up.expired
                 )
             # A batch is split if it has many facts or a damaged one; the visits of its other parts follow.
             left -= rolled_up.entries
@@ -90,7 +90,7 @@ class RollupJob:
         try:
             self._dead_rows.clear()
         except DatabaseError as error:  # a temporarily larger table does not prevent merging
-            _log.warning("what merging left behind is not cleared", why=str(error))
+            _log.warning("dead rows of merged cells are not removed", why=str(error))
 
     def _close_days(self, now: datetime) -> None:
         for level, bucket in compact(self.engine, now, mended=self._mended).buckets:

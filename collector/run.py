@@ -160,7 +160,7 @@ class Collector:
                 *works,
             )
         except TRANSIENT_ERRORS as error:  # the executor waits for these to pass until `stop` is set
-            _log.warning("stopped while the database was away", why=str(error))
+            _log.warning("stopped while the database was unavailable", why=str(error))
         finally:
             stop.set()
             stopped_at = self._now()
@@ -183,7 +183,7 @@ class Collector:
             await executor.run(end)
         except StorageError as error:
             _log.warning(
-                "rounds that were drawn count whole, though visits of them were called off", why=str(error)
+                "drawn rounds count as complete, although some of their visits were cancelled", why=str(error)
             )
 
     async def _repeat(
@@ -251,9 +251,9 @@ class Collector:
         )
         adopted += sweep.adopt(self.engine, self.archive, before=now - sweep.ADOPT_AFTER, now=now)
         if adopted:
-            _log.info("captures adopted whose collector had ended", captures=len(adopted))
+            _log.info("captures of ended collectors adopted", captures=len(adopted))
         if lost := lost + sweep.give_up(self.engine, now=now):
-            _log.info("visits given up whose collector had ended", visits=lost)
+            _log.info("visits of ended collectors recorded as lost", visits=lost)
         self.watcher(Swept(len(adopted), lost))
         if announcing is not None:
             sweep.announce_improved(self.engine, announcing)
@@ -265,7 +265,7 @@ class Collector:
         today = self._now().date()
         sweep.create_partitions(self.engine, today)
         if again := sweep.retry_readable(self.engine):
-            _log.info("captures of a newer format are tried again", captures=again)
+            _log.info("captures of a newer format are retried", captures=again)
         try:
             if self.pace.keep is not None:
                 sweep.drop_old(self.engine, self.archive, today, self.pace.keep, stop.is_set)

@@ -69,7 +69,7 @@ def withdraw_symbols(engine: Engine, since: datetime | None) -> datetime:
         withdrawn, until = answers.withdraw(connection, since)
     for one in withdrawn:
         _log.info(
-            "symbols of one machine withdrawn",
+            "symbols of a single machine withdrawn",
             key=one.binary_key,
             machine=one.machine,
             also_runs_on=one.other,
@@ -143,7 +143,7 @@ def clear_orphans(engine: Engine, archive: Archive) -> int:
     with engine.begin() as connection:
         swept = captures.sweep_orphans(connection, archive)
     if swept.unknown:
-        _log.warning("the archive holds captures that this database does not know", captures=swept.unknown)
+        _log.warning("the archive contains captures that are not in this database", captures=swept.unknown)
     return len(swept.deleted)
 
 
@@ -160,16 +160,18 @@ def drop_old(engine: Engine, archive: Archive, today: date, keep: Keep, stopping
         _log.info("day dropped", day=old.day.isoformat())
         if old.waiting:
             _log.error(
-                "a day was dropped that cells know in part only", day=old.day.isoformat(), missing=old.waiting
+                "a day was dropped before all its visits were merged into cells",
+                day=old.day.isoformat(),
+                missing=old.waiting,
             )
     if done.kept_back is not None:
         _log.warning(
-            "a day too old stays until it is merged into cells",
+            "a day past its retention time stays until it is merged into cells",
             day=done.kept_back.day.isoformat(),
             waiting=done.kept_back.waiting,
         )
     if done.busy:
-        _log.warning("facts too old stay: facts are being read all the time")
+        _log.warning("facts past their retention time stay: other queries read facts without a pause")
     if done.raw.captures:
         _log.info("raw captures deleted", captures=done.raw.captures, never_ingested=done.raw.never_ingested)
     if done.cells or done.visits:
@@ -193,14 +195,14 @@ def free_dictionaries(engine: Engine, now: datetime, stopping: Callable[[], bool
     try:
         swept = sweep_if_due(engine, now, stopping=stopping)
     except SweepOvertaken as error:
-        _log.info("dictionaries are swept by another", why=str(error))
+        _log.info("another process sweeps the dictionaries", why=str(error))
         return
     if swept is not None:
         _log.info(
             "dictionaries swept", facts=swept.facts, seconds=round(swept.scan_s, 1), freed=dict(swept.freed)
         )
         if swept.corrupt:
-            _log.error("stored facts do not decode", blobs=swept.corrupt)
+            _log.error("cannot decode stored facts", blobs=swept.corrupt)
 
 
 class _Known(Enum):
@@ -229,7 +231,7 @@ def _adopted(engine: Engine, archive: Archive, visit_id: UUID, day: date, now: d
                 connection,
                 visit_id,
                 outcome=Outcome.ANSWERED,
-                detail="Found in the archive after its collector had ended.",
+                detail="The capture was found in the archive after its collector had ended.",
                 ended_at=now,
                 seconds=found.seconds,
                 utilisation=found.utilisation,

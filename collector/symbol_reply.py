@@ -89,7 +89,7 @@ class SymbolsReader:
                 raise MalformedReply(f"Cannot decompress the gateway's response: {error}.") from error
             self._raw_bytes += len(piece)
             if self._raw_bytes > self._limit:
-                raise MalformedReply(f"It unpacks to more than the {self._limit:,} bytes that are accepted.")
+                raise MalformedReply(f"It has more than {self._limit:,} bytes uncompressed, the limit.")
             if piece:
                 yield piece
 
@@ -99,4 +99,4 @@ class SymbolsReader:
                 f"The gateway reports {end.bytes:,} bytes sent, but {self._bytes:,} arrived."
             )
         if end.sha256 != self._digest.digest():
-            raise MalformedReply("The SHA-256 is not the one the gateway computed.")
+            raise MalformedReply("The SHA-256 differs from the one that the gateway computed.")

@@ -94,7 +94,7 @@ class SymbolRequester:
         await self._executor.run(self._note, ask, outcome, detail)
         log = _log.warning if outcome is AskOutcome.DISPUTED else _log.info
         log(
-            "symbols asked for",
+            "symbols requested",
             binary=ask.name,
             key=ask.binary_key,
             machine=ask.machine,
@@ -119,13 +119,13 @@ class SymbolRequester:
         """
         request = _request(ask, self._terms.limit)
         if request is None:
-            return AskOutcome.ABSENT, "It is known by its path only, so no file can be matched to it."
+            return AskOutcome.ABSENT, "Only its path is known, so no file can be matched to it."
         try:
             return await self._request_and_accept(ask, request)
         except TRANSIENT_ERRORS:
             raise
         except Exception as error:  # noqa: BLE001 - an untrusted file, an archive or disk that is away: visits go on
-            _log.warning("what a gateway sent was not taken in", machine=ask.machine, exc_info=error)
+            _log.warning("symbols from a gateway were not stored", machine=ask.machine, exc_info=error)
             return AskOutcome.FAILED, one_line(str(error)) or type(error).__name__
 
     async def _request_and_accept(
@@ -137,16 +137,19 @@ class SymbolRequester:
             try:
                 with path.open("wb") as file:
                     if not await self._unless_stopped(self._receive(ask.address, request, reader, file)):
-                        return AskOutcome.FAILED, "The collector was stopped meanwhile."
+                        return AskOutcome.FAILED, "The collector was stopped."
             except TimeoutError:  # TimeoutError is an OSError, too
-                return AskOutcome.FAILED, f"It did not answer in full within {self._terms.patience_s:g} s."
+                return (
+                    AskOutcome.FAILED,
+                    f"Its response was not complete within {self._terms.patience_s:g} s.",
+                )
             except (MalformedReply, BadAddress, BadCredentials, OSError) as error:
                 return AskOutcome.FAILED, one_line(str(error))
             except grpc.aio.AioRpcError as error:
                 return _of_status(error)
             if reader.refusal is not None:
                 outcome = _OUTCOMES.get(reader.refusal.reason, AskOutcome.FAILED)
-                return outcome, one_line(reader.refusal.message or "It was refused without a reason.")
+                return outcome, one_line(reader.refusal.message or "The gateway refused it without a reason.")
             return await self._executor.run(self._terms.accept, ask, path, reader.name)
 
     async def _unless_stopped(self, work: Coroutine[None, None, None]) -> bool:
@@ -211,5 +214,5 @@ def _request(ask: Ask, limit: int) -> gateway_pb2.SymbolsRequest | None:
 
 def _of_status(error: grpc.aio.AioRpcError) -> tuple[AskOutcome, str]:
     if error.code() == grpc.StatusCode.UNIMPLEMENTED:
-        return AskOutcome.REFUSED, "Its gateway is too old to give symbols."
+        return AskOutcome.REFUSED, "Its gateway is too old to send symbols."
     return AskOutcome.FAILED, f"{error.code().name}: {one_line(error.details() or 'no details')}"

@@ -194,7 +194,7 @@ def _decode_window(call: _Call, visit_id: UUID) -> _Window:
     blob = call.reader.blob
     capture = decode_capture(blob, max_raw_bytes=MAX_RAW_BYTES)
     if capture.visit_id != visit_id.bytes:
-        raise MalformedReply(f"The capture is of another visit ({capture.visit_id.hex() or 'none'}).")
+        raise MalformedReply(f"The capture belongs to another visit ({capture.visit_id.hex() or 'none'}).")
     took = call.last_message_at - call.began
     if not 0 < end.seconds <= took + _CLOCK_GRAIN_S:  # excludes NaN too
         raise MalformedReply(

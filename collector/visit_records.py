@@ -41,7 +41,10 @@ def open_visit(engine: Engine, scheduled: ScheduledVisit, now: datetime) -> str 
         if campaign.state != State.RUNNING:
             return f"The campaign was {campaign.state} before the machine was called."
         if not visits.begin(connection, scheduled.visit_id, now):
-            return "The visit was ended before the machine was called: by a pause, or because this collector was taken for dead."
+            return (
+                "The visit was ended before the machine was called: by a pause, or because this "
+                "collector's lease expired."
+            )
         return None
 
 

@@ -97,7 +97,7 @@ class VisitRunner:
             late_s = max((self._clock() - moment).total_seconds(), 0.0)
             if late_s > MAX_START_DELAY_S:
                 why = (
-                    f"The collector was {late_s:.0f} s late: it makes all the visits at once that it may. "
+                    f"The collector was {late_s:.0f} s late: it is at its limit of concurrent visits. "
                     "Raise FLEETPROF_CONCURRENT_VISITS, or run another collector."
                 )
                 await self._call_off([scheduled], why)
@@ -145,13 +145,13 @@ class VisitRunner:
     async def _call_off(self, scheduled_visits: Sequence[ScheduledVisit], why: str) -> None:
         if not scheduled_visits:
             return
-        _log.info("visits called off", visits=len(scheduled_visits), why=why)
+        _log.info("visits cancelled", visits=len(scheduled_visits), why=why)
         self._watcher(VisitsCalledOff(len(scheduled_visits)))
         drawn = [scheduled.visit for scheduled in scheduled_visits]
         try:
             await self._executor.run(visit_records.call_off, self._engine, drawn, why)
         except StorageError as error:
-            _log.warning("not written down; a sweep will end these visits as lost", why=str(error))
+            _log.warning("not recorded; a sweep will end these visits as lost", why=str(error))
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._waiting.pop(task, None)

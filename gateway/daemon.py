@@ -144,7 +144,11 @@ def _capture_metrics(served_visits: ServedVisits) -> dict[str, tuple[str, str, f
             served_visits.finished,
         ),
         "fleetprof_gateway_captures_active": ("gauge", "Captures in progress.", served_visits.active),
-        "fleetprof_gateway_uptime_seconds": ("gauge", "Since the daemon started.", served_visits.uptime_s),
+        "fleetprof_gateway_uptime_seconds": (
+            "gauge",
+            "Time since the daemon started.",
+            served_visits.uptime_s,
+        ),
     }
 
 

@@ -244,8 +244,8 @@ def build_parser() -> argparse.ArgumentParser:
         "--doctor",
         action="store_true",
         help=(
-            "do not listen; print what a gateway with these options would not see of this machine, what that "
-            "costs, and the fix. Exit status 1 if a finding is bad"
+            "do not listen; print what a gateway with these options cannot sample on this machine, "
+            "the consequence, and the fix. Exit status 1 if a finding is bad"
         ),
     )
     parser.add_argument("--json", action="store_true", help="with --doctor: print the findings as JSON")
@@ -375,7 +375,7 @@ def _add_names(parser: argparse.ArgumentParser) -> None:
         "--kubelet-token",
         metavar="FILE",
         type=Path,
-        help="file of a token that may get nodes/pods; read for each request",
+        help="file of a token with permission to get nodes/pods; read for each request",
     )
     names.add_argument(
         "--kubelet-ca",

@@ -46,7 +46,7 @@ def parse_caller(text: str) -> tuple[str, Role]:
     else:
         chosen = Role.COLLECTOR
     if not text or not text.isprintable() or text != text.strip():
-        raise ValueError(f"{text!r} is no name of a certificate")
+        raise ValueError(f"{text!r} is not a name of a certificate")
     return text, chosen
 
 

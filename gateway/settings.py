@@ -153,15 +153,17 @@ class Settings:
             self.metrics_listen.is_loopback or self.metrics_allow_remote
         ):
             raise UnsafeAddress(
-                f"{self.metrics_listen} can be reached by others: metrics show this machine's captures and their cost. "
-                "Add --metrics-allow-remote to permit that, or use 127.0.0.1:PORT or unix:/PATH"
+                f"{self.metrics_listen} is reachable from other machines, and metrics show this "
+                "machine's captures and their cost. Add --metrics-allow-remote to permit that, or "
+                "use 127.0.0.1:PORT or unix:/PATH"
             )
         if self.tls is None:
             for address in self.listen:
                 if isinstance(address, TcpAddress):
                     raise UnsafeAddress(
-                        f"{address} can be reached by others, so it needs mutual TLS: set --tls-cert, --tls-key "
-                        "and --tls-client-ca (`fleetprof certs` makes them), or listen on unix:/PATH"
+                        f"{address} is reachable from other machines, so it needs mutual TLS: set "
+                        "--tls-cert, --tls-key and --tls-client-ca (`fleetprof certs` creates them), "
+                        "or listen on unix:/PATH"
                     )
 
 

@@ -26,7 +26,9 @@ def shared_memory(size: int, file: Path | None = None) -> mmap.mmap:
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
-            raise UnsafeAddress(f"{file} is not a file of this user; remove it or choose another --state-dir")
+            raise UnsafeAddress(
+                f"{file} does not belong to this user; remove it or choose another --state-dir"
+            )
         if status.st_size != size:
             os.ftruncate(descriptor, 0)
             # Allocated, not sparse: on a full disk a hole would cause SIGBUS during a capture.

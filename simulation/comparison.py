@@ -38,13 +38,14 @@ def compared(answer: Mapping[str, Any], found: Truth, *, rows: int = 20) -> Rend
             Text(key["function"]),
             Text(key.get("binary", "")),
         )
-    lines = [Text("The truth of the simulated fleet", style="bold")]
+    lines = [Text("Ground truth of the simulated fleet", style="bold")]
     if cores := answer["totals"].get("cores"):
         lines.append(
             Text(
-                f"{cores['value']:,.0f} CPUs busy ({cores['lo']:,.0f} – {cores['hi']:,.0f}); in truth {found.cores:,.0f}."
+                f"{cores['value']:,.0f} CPUs busy ({cores['lo']:,.0f} – {cores['hi']:,.0f}); ground "
+                f"truth: {found.cores:,.0f}."
             )
         )
     if given:
-        lines.append(Text(f"{held} of {given} intervals hold the truth; 19 of 20 should."))
+        lines.append(Text(f"{held} of {given} intervals contain the ground truth; 19 of 20 should."))
     return Group(*lines, table)

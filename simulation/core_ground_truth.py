@@ -51,9 +51,9 @@ class CoreTruth:
 def core_truth(fleet: Fleet, wanted: Wanted) -> CoreTruth:
     """True values of a selection of machines and time. Raises ValueError if it is empty or selects applications."""
     if wanted.application is not None or wanted.version is not None:
-        raise ValueError("Cores are shared by applications.")
+        raise ValueError("Applications share cores.")
     if not wanted.end > wanted.start:
-        raise ValueError("The stretch of time is empty.")
+        raise ValueError("The time range is empty.")
     machines = machines_of(fleet, wanted)
     layouts = [fleet.layout(machine) for machine in machines.tolist()]
     coefficient = np.array(

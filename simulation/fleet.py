@@ -78,7 +78,7 @@ class Fleet:
         if not 1 <= strata <= len(STRATA):
             raise ValueError(f"A fleet has 1 to {len(STRATA)} strata, not {strata}.")
         if machines < strata:
-            raise ValueError(f"{machines} machines do not fill {strata} strata.")
+            raise ValueError(f"{machines} machines are too few for {strata} strata.")
         if not 1 <= services <= len(SERVICES):
             raise ValueError(f"A fleet has 1 to {len(SERVICES)} services, not {services}.")
         self.seed = seed

@@ -120,7 +120,7 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
             utilisation=utilisation,
         )
         if what is Fate.AWAY:
-            await context.abort(grpc.StatusCode.UNAVAILABLE, "simulated: the machine is away")
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "simulated: the machine is down")
         if what is Fate.SILENT:
             await _until_cancelled()
         if what is Fate.REFUSES:
@@ -142,7 +142,7 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
             await _until_cancelled()
         if what is Fate.BREAKS:
             raise PlanRefused(
-                gateway_pb2.Refusal.FAILED, "simulated: sampling broke, the rings could not be read"
+                gateway_pb2.Refusal.FAILED, "simulated: sampling failed, the rings could not be read"
             )
         wait = planned.seconds if self._simulation.real_time else max(0.0, planned.seconds - BELIEVED_S)
         ends = time.monotonic() + wait
@@ -164,7 +164,7 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
         del request, context
         yield gateway_pb2.SymbolsReply(
             refusal=gateway_pb2.SymbolsRefusal(
-                reason=gateway_pb2.SymbolsRefusal.NOT_ALLOWED, message="simulated machines give no symbols"
+                reason=gateway_pb2.SymbolsRefusal.NOT_ALLOWED, message="simulated machines have no symbols"
             )
         )
 
@@ -198,7 +198,7 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
         names = [event for turn in planned.turns for event in turn]
         if not any(event.event is not None and can_sample(event.name, physical=physical) for event in names):
             wanted = ", ".join(event.name for event in names)
-            raise PlanRefused(gateway_pb2.Refusal.UNSUPPORTED, f"{wanted}: not to be had on this machine")
+            raise PlanRefused(gateway_pb2.Refusal.UNSUPPORTED, f"{wanted}: not available on this machine")
 
 
 def _delivery(taken: Taken, what: Fate) -> list[Reply]:

@@ -88,7 +88,7 @@ class Truth:
 def truth(fleet: Fleet, wanted: Wanted, *, event: str = "cpu", failures: Failures | None = None) -> Truth:
     """True values of a selection. Raises ValueError for an empty range or an unknown name or event."""
     if not wanted.end > wanted.start:
-        raise ValueError("The stretch of time is empty.")
+        raise ValueError("The time range is empty.")
     machines = machines_of(fleet, wanted)
     chosen = _applications(wanted)
     sums = _Sums(fleet, machines, chosen, wanted, event=event, failures=failures or Failures())
@@ -213,7 +213,7 @@ def machines_of(fleet: Fleet, wanted: Wanted) -> Indexes:
         raise ValueError("No stratum of the fleet has this datacenter and platform.")
     found = np.flatnonzero(np.isin(fleet.stratum, chosen) & (fleet.is_dedicated | (not wanted.alone)))
     if not len(found):
-        raise ValueError("No machine of the selection runs one service only.")
+        raise ValueError("No machine of the selection runs only one service.")
     return found
 
 

@@ -77,5 +77,5 @@ def units_per_core_second(
     for name, each in zip(MEMORY, bytes_per_line(application), strict=True):
         per_thousand[name] = lines * each
     if event not in per_thousand:
-        raise ValueError(f"There is no rate of {event!r}.")
+        raise ValueError(f"Unknown rate of {event!r}.")
     return instructions * per_thousand[event] / 1000.0

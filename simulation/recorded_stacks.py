@@ -57,12 +57,12 @@ def read_recording(data: bytes) -> Stacks:
     Raises BadRecording if the file is too large, has no stack, or has an invalid line.
     """
     if len(data) > MAX_BYTES:
-        raise BadRecording(f"The recording has {len(data):,} bytes; at most {MAX_BYTES:,} are read.")
+        raise BadRecording(f"The recording has {len(data):,} bytes; the limit is {MAX_BYTES:,}.")
     lines = data.removesuffix(b"\n").split(b"\n") if data else []
     if not lines:
-        raise BadRecording("The recording holds no stack.")
+        raise BadRecording("The recording has no stacks.")
     if len(lines) > MAX_STACKS:
-        raise BadRecording(f"The recording has {len(lines):,} lines; at most {MAX_STACKS:,} are read.")
+        raise BadRecording(f"The recording has {len(lines):,} lines; the limit is {MAX_STACKS:,}.")
     found: dict[tuple[Frame, ...], int] = {}
     for number, line in enumerate(lines, 1):
         try:
@@ -102,30 +102,30 @@ def _stack(line: bytes) -> tuple[tuple[Frame, ...], int]:
         raise ValueError("it is not UTF-8.") from None
     names, _, digits = text.rpartition(" ")
     if not names:
-        raise ValueError("a stack, a space and a number of samples are expected.")
+        raise ValueError("expected a stack, a space and a number of samples.")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= _DIGITS):
-        raise ValueError(f"the number of samples is none from 1 to {MAX_COUNT:,}.")
+        raise ValueError(f"the number of samples must be from 1 to {MAX_COUNT:,}.")
     if not 1 <= (count := int(digits)) <= MAX_COUNT:
-        raise ValueError(f"the number of samples is none from 1 to {MAX_COUNT:,}.")
+        raise ValueError(f"the number of samples must be from 1 to {MAX_COUNT:,}.")
     if (depth := names.count(";") + 1) > MAX_DEPTH:
-        raise ValueError(f"the stack is {depth:,} frames deep; at most {MAX_DEPTH} are read.")
+        raise ValueError(f"the stack is {depth:,} frames deep; the limit is {MAX_DEPTH}.")
     stack = tuple(_frame(name) for name in names.split(";"))
     in_kernel = [frame.binary == _KERNEL_BINARY for frame in stack]
     if in_kernel != sorted(in_kernel):
-        raise ValueError("a function of the program lies inside one of the kernel.")
+        raise ValueError("a function of the program is called by one of the kernel.")
     return stack, count
 
 
 def _frame(name: str) -> Frame:
     if len(name) > MAX_NAME:
-        raise ValueError(f"a frame has {len(name):,} characters; at most {MAX_NAME} are read.")
+        raise ValueError(f"a frame has {len(name):,} characters; the limit is {MAX_NAME}.")
     if not name.isprintable():
-        raise ValueError("a frame has characters that cannot be printed.")
+        raise ValueError("a frame has unprintable characters.")
     binary, tick, symbol = name.partition("`")
     if not tick:
         binary, symbol = "", name
     if not symbol.strip() or "`" in symbol or (tick and not binary.strip()):
-        raise ValueError(f"{name!r} names no function: FUNCTION or FILE`FUNCTION is expected.")
+        raise ValueError(f"{name!r} has no function: expected FUNCTION or FILE`FUNCTION.")
     if binary != _KERNEL_BINARY and ("/" in binary or binary.startswith(("[", "."))):
         raise ValueError(f"{binary!r} is neither the base name of a file nor {_KERNEL_BINARY}.")
     return Frame(binary, symbol)

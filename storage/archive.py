@@ -101,5 +101,5 @@ def visit_of(key: str) -> UUID | None:
 
 def _checked(key: str) -> str:
     if len(key) > 512 or not _KEY.fullmatch(key):
-        raise ValueError(f"not a key of the archive: {key[:80]!r}")
+        raise ValueError(f"Invalid archive key: {key[:80]!r}")
     return key

@@ -51,7 +51,7 @@ class BlobBucket:
         """The object in parts of a mebibyte."""
         size = self.size(key)
         if size > limit:
-            raise BlobTooLarge(f"{key} has {size} bytes, more than the {limit} accepted.")
+            raise BlobTooLarge(f"{key} has {size} bytes; the limit is {limit}.")
         with self._errors(key):
             system, root = self._open()
             if size <= CHUNK_BYTES:  # one request, as for most captures
@@ -116,7 +116,7 @@ class BlobBucket:
         try:
             yield
         except FileNotFoundError as error:
-            raise BlobMissing(f"The archive {self._url} has no {key}.") from error
+            raise BlobMissing(f"The archive {self._url} does not contain {key}.") from error
         except StorageError:
             raise
         except Exception as error:

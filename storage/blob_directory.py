@@ -53,7 +53,7 @@ class BlobDirectory:
             with self._reading(key):
                 size = os.fstat(file.fileno()).st_size
             if size > limit:
-                raise BlobTooLarge(f"{key} has {size} bytes, more than the {limit} accepted.")
+                raise BlobTooLarge(f"{key} has {size} bytes; the limit is {limit}.")
             while True:
                 with self._reading(key):
                     chunk = file.read(CHUNK_BYTES)
@@ -110,7 +110,7 @@ class BlobDirectory:
             yield
         except OSError as error:
             raise ArchiveUnavailable(
-                f"The archive {self._root} cannot be written: {error.strerror}."
+                f"Cannot write to the archive {self._root}: {error.strerror}."
             ) from error
 
     @contextmanager
@@ -118,9 +118,9 @@ class BlobDirectory:
         try:
             yield
         except FileNotFoundError as error:
-            raise BlobMissing(f"The archive has no {key}.") from error
+            raise BlobMissing(f"The archive does not contain {key}.") from error
         except OSError as error:
-            raise ArchiveUnavailable(f"The archive {self._root} cannot be read: {error.strerror}.") from error
+            raise ArchiveUnavailable(f"Cannot read the archive {self._root}: {error.strerror}.") from error
 
 
 def _write(file: FileIO, chunk: bytes) -> None:

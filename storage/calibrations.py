@@ -59,15 +59,15 @@ class Calibration:
                 f"{self.kind} is {self.value:g}; it must be {f'at least {least:g}' if least else 'above 0'} and {most:g} at most{unit}."
             )
         if (self.lo is None) != (self.hi is None):
-            raise ValueError("An interval has two ends.")
+            raise ValueError("An interval needs both ends.")
         if (
             self.lo is not None
             and self.hi is not None
             and not self.lo <= self.value <= self.hi < float("inf")
         ):
-            raise ValueError(f"{self.value:g} does not lie in its interval {self.lo:g} … {self.hi:g}.")
+            raise ValueError(f"{self.value:g} is outside its interval {self.lo:g} … {self.hi:g}.")
         if not self.platform:
-            raise ValueError("A figure is of a platform; its name is missing.")
+            raise ValueError("The name of the platform is missing.")
 
     @property
     def known(self) -> Measured:

@@ -69,9 +69,9 @@ def record(connection: Connection, new: NewCapture) -> bool:
     if connection.scalar(select(capture.c.visit_id).where(capture.c.visit_id == new.visit_id)) is not None:
         return False
     if found.outcome != Outcome.DRAWN:
-        raise VisitEnded(f"Visit {new.visit_id} ended as {found.outcome}; its capture comes too late.")
+        raise VisitEnded(f"Visit {new.visit_id} ended as {found.outcome}; its capture is too late.")
     if found.day != new.day:
-        raise ValueError(f"visit {new.visit_id} is of {found.day}, not of {new.day}")
+        raise ValueError(f"visit {new.visit_id} is from {found.day}, not from {new.day}")
     connection.execute(
         insert(capture).values(
             visit_id=new.visit_id,

@@ -62,9 +62,7 @@ def normalized(url: str) -> URL:
     try:
         parsed = make_url(url)
     except Exception as error:
-        raise errors.DatabaseRefused(
-            "The database URL cannot be read; write postgresql://user@host/name."
-        ) from error
+        raise errors.DatabaseRefused("Invalid database URL: expected postgresql://user@host/name.") from error
     if parsed.get_backend_name() not in {"postgresql", "postgres"}:
         raise errors.DatabaseRefused(
             f"The database URL names {parsed.get_backend_name()}; fleetprof needs PostgreSQL."
@@ -138,7 +136,7 @@ def translate(error: BaseException) -> errors.DatabaseError | None:
     if kind is None:
         return None
     if kind is errors.NotMigrated:
-        return kind(f"The database's schema is not this program's ({first}); run: fleetprof db upgrade")
+        return kind(f"The database schema does not match this program ({first}); run: fleetprof db upgrade")
     return kind(f"PostgreSQL: {first}")
 
 

@@ -96,8 +96,8 @@ def keep(
     kept = connection.scalar(select(func.count()).select_from(experiment_set)) or 0
     if kept >= MOST_SETS and connection.scalar(taken) is None:
         raise TooManyExperiments(
-            f"There are {kept:,} sets of experiments, and {MOST_SETS} at most are kept; "
-            "remove one: fleetprof experiments remove NAME"
+            f"There are {kept:,} sets of experiments; the limit is {MOST_SETS}. Remove one: fleetprof "
+            "experiments remove NAME"
         )
     set_id = connection.scalar(
         insert(experiment_set)
@@ -106,7 +106,7 @@ def keep(
         .returning(experiment_set.c.set_id)
     )
     if set_id is None:
-        raise ExperimentsExist(f"There are experiments of the name {name!r} already.")
+        raise ExperimentsExist(f"Experiments {name!r} exist already.")
     connection.execute(insert(experiment_run), [_values(int(set_id), run) for run in runs])
     return find(connection, name)
 

@@ -23,7 +23,7 @@ _PIECE = 1 << 17
 def pack(function: npt.NDArray[np.integer], lengths: Int64s) -> tuple[Bytes, Int64s]:
     """Encode stacks, given as concatenated functions (0…2³¹−1); return the bytes and the byte size of each stack."""
     if len(function) and not 0 <= int(function.min()) <= int(function.max()) < 1 << 31:
-        raise ValueError("function ids have 31 bits")
+        raise ValueError("a function id exceeds 31 bits")
     values = function.astype(np.uint32)
     sizes = np.ones(len(values), np.uint8)
     for n in range(1, _LONGEST):
@@ -51,7 +51,7 @@ def unpack(packed: bytes | Bytes, sizes: Int64s) -> tuple[Int32s, Int64s]:
     """
     data = np.frombuffer(packed, np.uint8)
     if int(sizes.sum()) != len(data):
-        raise ValueError("stacks are as long as they say")
+        raise ValueError("a stack's length does not match its frames")
     bounds = np.cumsum(sizes)
     cuts = np.searchsorted(bounds, np.arange(_PIECE, len(data), _PIECE))
     cuts = np.unique(np.concatenate(([0], cuts, [len(sizes)])))
@@ -71,12 +71,12 @@ def _unpacked(data: Bytes, sizes: Int64s) -> tuple[Int32s, Int64s]:
     last = np.flatnonzero(data < 0x80)
     bounds = np.cumsum(sizes)
     if (data[bounds[sizes > 0] - 1] >= 0x80).any() or not len(last):
-        raise ValueError("a function id does not end")
+        raise ValueError("a function id is cut off")
     first = np.empty_like(last)
     first[0], first[1:] = 0, last[:-1] + 1
     more = last - first
     if int(more.max()) >= _LONGEST:
-        raise ValueError("a function id does not end")
+        raise ValueError("a function id is cut off")
     low = data & np.uint8(0x7F)
     values = low[first].astype(np.int32)
     here = np.arange(len(last))
@@ -84,6 +84,6 @@ def _unpacked(data: Bytes, sizes: Int64s) -> tuple[Int32s, Int64s]:
         here = here[more[here] >= n]
         bits = low[first[here] + n].astype(np.int32)
         if n == _LONGEST - 1 and int(bits.max(initial=0)) >= 1 << 31 - 7 * n:
-            raise ValueError("function ids have 31 bits")
+            raise ValueError("a function id exceeds 31 bits")
         values[here] |= bits << 7 * n
     return values, np.diff(np.searchsorted(last, bounds), prepend=0)

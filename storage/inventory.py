@@ -73,7 +73,7 @@ def add(connection: Connection, new: NewMachine, *, replace: bool = False) -> in
         ).returning(machine.c.machine_id)
     )
     if machine_id is None:
-        raise MachineExists(f"The inventory has a machine {new.name!r} already.")
+        raise MachineExists(f"Machine {new.name!r} is in the inventory already.")
     return int(machine_id)
 
 

@@ -106,7 +106,7 @@ def lease(connection: Connection, visit_id: UUID, *, seconds: float, attempts_li
     if taken is not None:
         return _lease(taken)
     reason = func.coalesce(
-        func.nullif(capture.c.failure, ""), "Every worker that tried it ended without a word."
+        func.nullif(capture.c.failure, ""), "Every worker that tried it ended without reporting a result."
     )
     connection.execute(
         update(capture)

@@ -67,8 +67,8 @@ def missing(connection: Connection) -> list[str]:
         return list(known)
     if current not in known:
         raise NotMigrated(
-            f"The database is at revision {current}, which this fleetprof does not know: install a newer one, "
-            "or give it a database of its own if another program wrote that."
+            f"The database is at revision {current}, which is unknown to this fleetprof: install a "
+            "newer fleetprof, or use another database if a different program created this one."
         )
     return list(known[known.index(current) + 1 :])
 
@@ -125,8 +125,9 @@ def _require_empty(connection: Connection) -> None:
     if theirs:
         name = connection.scalar(text("SELECT current_database()"))
         raise DatabaseRefused(
-            f"The database {name!r} holds tables of another program ({', '.join(theirs[:3])}{', …' * (len(theirs) > 3)}); "
-            "name one of its own in FLEETPROF_DATABASE_URL, or unset DATABASE_URL."
+            f"Database {name!r} contains tables of another program "
+            f"({', '.join(theirs[:3])}{', …' * (len(theirs) > 3)}). Set FLEETPROF_DATABASE_URL to a "
+            "separate database, or unset DATABASE_URL."
         )
 
 

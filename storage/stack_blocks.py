@@ -79,16 +79,16 @@ def decode(
     try:
         values, lengths = frames.unpack(b"".join(payloads), sizes)
     except ValueError as error:
-        raise CorruptChunk(f"stacks do not unpack: {error}") from error
+        raise CorruptChunk(f"cannot unpack stacks: {error}") from error
     if (stacks < 1).any() or (2 * stacks > lengths).any():
-        raise CorruptChunk("a block of stacks holds fewer than it says")
+        raise CorruptChunk("a block contains fewer stacks than stated")
     begin = np.cumsum(lengths) - lengths
     steps = values[runs(begin, stacks)].astype(np.int64)
     depth = values[runs(begin + stacks, stacks)].astype(np.int64)
     functions = lengths - 2 * stacks
     lead = np.cumsum(stacks) - stacks
     if (np.add.reduceat(depth, lead) != functions).any():
-        raise CorruptChunk("the depths of a block's stacks do not add up")
+        raise CorruptChunk("the depths of a block's stacks are inconsistent")
     ids = np.cumsum(steps)
     ids += np.repeat(first_id - ids[lead], stacks)
     return ids, values[runs(begin + 2 * stacks, functions)], depth
@@ -97,7 +97,7 @@ def decode(
 def _unpacked(decompressor: zstandard.ZstdDecompressor, blob: bytes | memoryview) -> bytes:
     try:
         if not 0 <= zstandard.frame_content_size(blob) <= _MOST_BYTES:
-            raise CorruptChunk("a block of stacks claims an impossible size")
+            raise CorruptChunk("a block of stacks states an impossible size")
         return decompressor.decompress(blob)
     except zstandard.ZstdError as error:
-        raise CorruptChunk(f"a block of stacks does not decompress: {error}") from error
+        raise CorruptChunk(f"cannot decompress a block of stacks: {error}") from error

@@ -84,7 +84,7 @@ class Segment:
             min(self.offset, self.vaddr, self.filesz) < 0
             or max(self.offset, self.vaddr) + self.filesz >= 1 << 64
         ):
-            raise MalformedElf("A segment of it reaches beyond the end of the address space.")
+            raise MalformedElf("One of its segments exceeds the address space.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ class DemanglerProcess:
     def _failed(self, name: str) -> None:
         self.close()
         self._failures += 1
-        log.warning("not demangled, its demangler crashed or took too long: name=%.80s", name)
+        log.warning("not demangled, the demangler crashed or timed out: name=%.80s", name)
         if self._failures >= MOST_FAILURES:
             self._failures = 0
             self._resting_until = self._clock() + REST_S

@@ -25,7 +25,7 @@ class OpenedFile:
         status = os.fstat(self.descriptor)
         if not stat.S_ISREG(status.st_mode):
             self.close()
-            raise FileNotFoundError(f"{path} is no regular file")
+            raise FileNotFoundError(f"{path} is not a regular file")
         self.size = status.st_size
         self.modified_ns = status.st_mtime_ns
 
@@ -63,9 +63,9 @@ def _open(path: Path) -> int:
     found = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(found).st_mode):
-            raise FileNotFoundError(f"{path} is no regular file")
+            raise FileNotFoundError(f"{path} is not a regular file")
         return os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except BlockingIOError as error:
-        raise BlockingIOError(error.errno, "a process holds a lease on it", str(path)) from error
+        raise BlockingIOError(error.errno, "another process holds a lease on it", str(path)) from error
     finally:
         os.close(found)

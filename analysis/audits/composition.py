@@ -47,7 +47,7 @@ def compose(time: Float, tables: Sequence[VisitTable]) -> Composition:
     """
     enough("times", len(tables), 1)
     if len(time) != len(tables) or len({table.rows for table in tables}) > 1:
-        raise BadShape("Every time needs its visits, by the same values.")
+        raise BadShape("Every time range needs its visits, grouped by the same values.")
     found = [shares(table) for table in tables]
     seen = np.array([table.visits > 0 for table in tables])[:, None]
     value, lo, hi = (

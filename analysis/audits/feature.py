@@ -36,7 +36,7 @@ def touched(table: VisitTable, rows: Bool) -> Touched:
     Raises InsufficientData without a visit, BadShape.
     """
     if len(rows) != table.rows:
-        raise BadShape("Each row is touched or is not.")
+        raise BadShape("Each row needs a mark: affected or not.")
     enough("visits", table.visits, 1)
     y = sums(table.visit, table.y * rows[table.row], table.visits)
     seen = np.flatnonzero(y)

@@ -111,7 +111,8 @@ class _Samples:
         for counts in (y, x):
             if (np.abs(counts - np.round(counts)) > _WHOLE * np.maximum(counts, 1)).any():
                 raise Contradictory(
-                    f"Units are not whole samples of {unit:g}: a test and production of unlike samples cannot be compared."
+                    f"Units are not whole samples of {unit:g}: a test and production with different "
+                    "samples cannot be compared."
                 )
         shape = (table.visits, table.rows)
         return cls(sparse.csr_array((np.round(y), (table.visit, table.row)), shape=shape), x, table.weight)

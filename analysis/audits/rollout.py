@@ -70,12 +70,12 @@ def rollout(
         same_length("Times and shares", when, column)
     enough("times", len(when), 2)
     if (np.diff(when) <= 0).any():
-        raise Contradictory("The times of a roll-out have to increase.")
+        raise Contradictory("The times of a rollout must increase.")
     if (low > value + 1e-9).any() or (value > high + 1e-9).any():
-        raise Contradictory("A share has to lie in its interval.")
+        raise Contradictory("A share must be inside its interval.")
     surely_low, surely_high = _together(value, low, high, values)
     if surely_low.max() <= surely_high.min():
-        raise Constant("Nothing was rolled out: one and the same share lies in every interval.")
+        raise Constant("Nothing was rolled out: one share fits every interval.")
     certainty = 1 / np.maximum(high - low, 1e-6) ** 2
     curve, earliest, latest = (_rising(column, certainty) for column in (value, high, low))
     reached = {}

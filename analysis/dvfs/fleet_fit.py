@@ -30,10 +30,22 @@ _FREQUENCIES = (1e6, 1e11)
 """Plausible range in Hz; outside it a counter failed."""
 
 LIMITS = (
-    "Machines at different frequencies are taken to do the same work for an instruction: releases and requests may differ between them.",
-    "How busy a machine is and how many CPUs are busy on a socket is allowed for by lines; which programs keep them busy is not.",
-    "Time that neighbours cost goes with no clock of its own: where all slow down together they press less, and that counts as waiting.",
-    "The model is a line in 1/f between and near the frequencies seen; turbo frequencies above them are not predicted.",
+    (
+        "The fit assumes that machines at different frequencies do the same work per instruction; their "
+        "releases and requests may differ."
+    ),
+    (
+        "The fit corrects linearly for the load of a machine and for the busy CPUs of a socket, but not "
+        "for the programs that keep them busy."
+    ),
+    (
+        "The fit does not model the time that neighbours cost. Where all programs slow down together, "
+        "they interfere less, and that counts as waiting."
+    ),
+    (
+        "The model is a line in 1/f between and near the observed frequencies; it does not predict turbo "
+        "frequencies above them."
+    ),
 )
 """Limitations of the fit, shown with every prediction."""
 
@@ -111,7 +123,8 @@ def from_frequencies(
     hertz = numbers("frequency in Hz, cycles over CPU time", went / time, *_FREQUENCIES)
     if float(hertz.max()) < LEAST_RANGE * float(hertz.min()):
         raise Constant(
-            f"All visits ran between {hertz.min() / 1e6:,.0f} and {hertz.max() / 1e6:,.0f} MHz: too close to tell what frequency does."
+            f"All visits ran between {hertz.min() / 1000000.0:,.0f} and "
+            f"{hertz.max() / 1000000.0:,.0f} MHz, too close to estimate the effect of frequency."
         )
     line = Line.of(weight * done, hertz, numbers("seconds per instruction", time / done, 0), busy)
     step = steps_of(hertz)
@@ -123,11 +136,13 @@ def from_frequencies(
     # Twice the width: for applications that never wait, one in forty intervals is below 0 by chance.
     if 2 * share.hi - share.value < -_ROUNDING_OF_SHARES:
         raise Contradictory(
-            "An instruction gets faster by more than the frequency rises: the machines differ in more than their frequency."
+            "Instructions get faster by more than the frequency rises: the machines differ in more "
+            "than their frequency."
         )
     if 2 * share.lo - share.value > 1 + _ROUNDING_OF_SHARES:
         raise Contradictory(
-            "An instruction takes longer at higher frequencies: the machines differ in more than their frequency."
+            "Instructions take longer at higher frequencies: the machines differ in more than their "
+            "frequency."
         )
     value = min(max(share.value, 0.0), 1.0)
     held = Measured(value, min(max(share.lo, 0.0), value), max(min(share.hi, 1.0), value))

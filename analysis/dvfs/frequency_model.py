@@ -15,9 +15,12 @@ from analysis.errors import Contradictory, Unbounded, Unreachable
 from analysis.input_checks import number, positive, positives
 
 LIMITS = (
-    "Misses are taken to wait one after another: a program that overlaps them waits less than the model says.",
+    "The model assumes that misses wait one after another; a program that overlaps misses waits less.",
     "Memory latency is a mean of the platform; it grows with the load of its memory.",
-    "Write-backs, I/O and programs on other cores are not in the model, and turbo frequencies are not predicted.",
+    (
+        "The model does not include write-backs, I/O and programs on other cores, and does not predict "
+        "turbo frequencies."
+    ),
 )
 """Limitations of the model, shown with every prediction (DIGEST D8)."""
 
@@ -35,7 +38,7 @@ class FrequencyModel:
         number("cycles on the chip", self.on_chip_cycles, 0)
         number("seconds off the chip", self.off_chip_s, 0)
         if self.on_chip_cycles == 0 and self.off_chip_s == 0:
-            raise Contradictory("A run that takes no time on the chip and none off it did nothing.")
+            raise Contradictory("A run needs time on the chip or off it.")
 
     def time(self, hertz: ArrayLike) -> Float:
         """Seconds at these frequencies."""
@@ -65,12 +68,12 @@ class FrequencyModel:
         wanted = float(self.time(base_hz)) / positive("target performance", performance)
         if self.on_chip_cycles == 0 and wanted >= self.off_chip_s:
             raise Unbounded(
-                f"Any frequency keeps {performance:.1%} of the performance: no time is left to the clock."
+                f"Any frequency keeps {performance:.1%} of the performance: no time depends on the clock."
             )
         if wanted <= self.off_chip_s:
             raise Unreachable(
-                f"No frequency makes it {performance:g} times as fast: waiting for memory alone bounds it at"
-                f" {self.best_performance(base_hz):.3f}."
+                f"No frequency makes it {performance:g} times as fast: waiting for memory limits it "
+                f"to {self.best_performance(base_hz):.3f}."
             )
         return self.on_chip_cycles / (wanted - self.off_chip_s)
 

@@ -123,7 +123,8 @@ def jackknife(line: Line, step: Int, cluster: Int) -> Jackknife:
     share = float(found[1])
     if not np.isfinite(share):
         raise Constant(
-            "Frequencies hardly vary, or only with the load of machines: nothing tells what they do by themselves."
+            "Frequencies hardly vary, or only with the load of machines, so their own effect cannot "
+            "be estimated."
         )
     moved = each.others().solved()
     if not (np.isfinite(moved).all() and _steps_stay(step, of.reshape(-1), count)):

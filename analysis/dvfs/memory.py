@@ -10,8 +10,14 @@ from dataclasses import dataclass
 from analysis.input_checks import number, positive
 
 LIMITS = (
-    "What part of a miss goes with the memory's clock is assumed, not measured: with all of it the figure is the most that latency does.",
-    "A program that is held up by the memory's bandwidth, not its latency, gains more from a faster memory than this figure.",
+    (
+        "The part of a miss that scales with the memory's clock is assumed, not measured; part 1 gives "
+        "the largest possible effect of latency."
+    ),
+    (
+        "A program that is limited by the memory's bandwidth, not its latency, gains more from faster "
+        "memory than this figure."
+    ),
 )
 """Limitations, shown with every prediction for another memory frequency."""
 
@@ -29,7 +35,7 @@ class MemoryChange:
         """Raise NotANumber for invalid values."""
         positive("measured memory frequency in Hz", self.measured_hz)
         positive("other memory frequency in Hz", self.target_hz)
-        number("part of a miss that goes with the memory's clock", self.part, 0, 1)
+        number("part of a miss that scales with the memory's clock", self.part, 0, 1)
 
     @property
     def waiting(self) -> float:

@@ -45,8 +45,9 @@ def from_counters(
     off = missed * latency
     if off >= time:
         raise Contradictory(
-            f"{missed:g} misses of {latency * 1e9:.0f} ns one after another take {off:.3g} s, the run took {time:.3g} s:"
-            " they overlap, or the latency is not this platform's."
+            f"{missed:g} misses of {latency * 1000000000.0:.0f} ns one after another take {off:.3g} "
+            f"s, but the run took {time:.3g} s: the misses overlap, or the latency is not this "
+            "platform's."
         )
     on = (time - off) * frequency
     return OneRun(FrequencyModel(on, off), missed / count, on / (count - missed))

@@ -30,7 +30,7 @@ class FleetSensitivity:
         `waiting` is the factor of the waiting time, for example with another memory (`memory.MemoryChange`).
         """
         gain = self.base_hz / positive("frequency in Hz", hertz) - 1
-        more = positive("factor on the time that waits", waiting) - 1
+        more = positive("factor on the waiting time", waiting) - 1
         share = self.off_chip_share
         value, *ends = (gain * (1 - each) + more * each for each in (share.value, share.lo, share.hi))
         return Measured(value, min(value, *ends), max(value, *ends))
@@ -45,14 +45,14 @@ class FleetSensitivity:
         if share.value == 1 and waiting <= 1 / positive("target performance", performance):
             safe = self._frequency(share.lo, performance, waiting)
             raise Unbounded(
-                f"Any frequency keeps {performance:.1%} of the performance: no time is left to the clock."
-                + (f" By its interval {safe / 1e6:,.0f} MHz is safe." if 0 < safe < np.inf else "")
+                f"Any frequency keeps {performance:.1%} of the performance: no time depends on the clock."
+                + (f" By its interval, {safe / 1000000.0:,.0f} MHz is safe." if 0 < safe < np.inf else "")
             )
         value = self._frequency(share.value, performance, waiting)
         if value == np.inf:
             raise Unreachable(
-                f"No frequency makes it {performance:g} times as fast: waiting for memory alone bounds it at"
-                f" {1 / (share.value * waiting):.3f}."
+                f"No frequency makes it {performance:g} times as fast: waiting for memory limits it "
+                f"to {1 / (share.value * waiting):.3f}."
             )
         ends = [self._frequency(end, performance, waiting) for end in (share.lo, share.hi)]
         return Measured(value, min(value, *ends), max(value, *ends))

@@ -18,13 +18,25 @@ from analysis.input_checks import enough, positive, positives, same_length, vari
 from analysis.measured import Measured
 
 LIMITS = (
-    "The runs are taken to be the same work at every frequency: same input, same version, and little else on the machine.",
-    "All that does not go with the clock waits alike: memory, disks, networks and other programs are not distinguished.",
-    "With as many settings as terms nothing is left over to say how well the model holds; time it at one frequency more.",
+    (
+        "The model assumes the same work at every frequency: same input, same version, and little else "
+        "on the machine."
+    ),
+    (
+        "All time that does not scale with the clock counts as waiting: memory, disks, networks and "
+        "other programs are not distinguished."
+    ),
+    (
+        "With as many settings as terms, the fit has no residual to check the model; time it at one more "
+        "frequency."
+    ),
 )
 """Limitations, shown with every prediction."""
 FITTED_MEMORY = (
-    "What the memory does is fitted as cycles of its clock; delays that are set in whole cycles follow it in steps, not evenly.",
+    (
+        "Memory time is fitted as cycles of the memory's clock; delays in whole cycles follow the clock "
+        "in steps, not evenly."
+    ),
 )
 """Additional limitations if the memory frequency varied."""
 _WHY_NEGATIVE = (
@@ -132,12 +144,14 @@ class TimedRuns:
         left = float((wanted - waits) @ self._terms.value)
         if self._terms.value[0] == 0 and left >= 0:
             raise Unbounded(
-                f"Any frequency keeps {performance:.1%} of the performance: no time is left to the cores' clock."
+                f"Any frequency keeps {performance:.1%} of the performance: no time depends on the "
+                "cores' clock."
             )
         if left <= 0:
             raise Unreachable(
-                f"No frequency makes it {performance:g} times as fast: what waits takes {float(waits @ self._terms.value):.4g} s,"
-                f" {float(wanted @ self._terms.value):.4g} s are allowed."
+                f"No frequency makes it {performance:g} times as fast: waiting takes "
+                f"{float(waits @ self._terms.value):.4g} s, and "
+                f"{float(wanted @ self._terms.value):.4g} s are allowed."
             )
         on_chip = np.zeros(len(waits))
         on_chip[0] = self._scale
@@ -201,7 +215,8 @@ def _columns(core: Float, memory: Float | None) -> tuple[Float, tuple[float, flo
 def _fit(columns: Float, time: Float) -> RelativeFit:
     if np.linalg.matrix_rank(columns, tol=1e-6) < columns.shape[1]:
         raise Constant(
-            "Fewer different frequencies than the model has terms, or the two changed together: nothing tells their effects apart."
+            "There are fewer different frequencies than terms of the model, or both frequencies "
+            "changed together, so their effects cannot be separated."
         )
     return relative_fit(columns, time)
 

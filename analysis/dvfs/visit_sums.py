@@ -146,12 +146,13 @@ def sensitivity(found: VisitSums, cells: Cells, weights: Weights, base_hz: float
     weight = cells.weight[found.cell]
     if float(weight @ found.off) >= float(weight @ found.seconds):
         raise Contradictory(
-            "Misses one after another would have taken longer than all the time: they overlap, or the latency is wrong."
+            "Misses one after another would take longer than the whole time: they overlap, or the "
+            "latency is wrong."
         )
     if float(weight @ found.on_chip) <= 0:
         raise Contradictory(
-            "Misses would have taken longer than the time of visits at high frequencies, so much that nothing is left on the chip:"
-            " they overlap, or the latency is wrong."
+            "Misses would take longer than the time of visits at high frequencies, so no time "
+            "remains on the chip: they overlap, or the latency is wrong."
         )
     seen = np.flatnonzero(found.missed)
     shares = estimate.shares(

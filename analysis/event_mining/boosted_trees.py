@@ -47,8 +47,8 @@ def grow(x: Float, y: Float, seed: int) -> Trees:
     """
     rows, response = numbers("values", x), numbers("response", y)
     same_length("Rows and responses", rows, response)
-    enough("rows to learn from", len(response), LEAST)
-    enough("columns to learn from", rows.shape[1], 1)
+    enough("rows of training data", len(response), LEAST)
+    enough("columns of training data", rows.shape[1], 1)
     varied("responses", response)
     regressor = GradientBoostingRegressor(
         n_estimators=TREES,

@@ -68,7 +68,9 @@ def couple(
     enough("events", len(events), 1)
     enough("parameters", len(parameters), 1)
     if len(events) > MOST_EVENTS:
-        raise BadShape(f"{len(events)} events: coupling looks at the top {MOST_EVENTS} of a ranking.")
+        raise BadShape(
+            f"{len(events)} events exceed the limit of {MOST_EVENTS}: coupling uses the top of a ranking."
+        )
     values = {name: numbers(f"event {name}", column) for name, column in events.items()}
     settings = {name: _partly_known(f"parameter {name}", column) for name, column in parameters.items()}
     if any(len(column) != len(time) for column in (*values.values(), *settings.values())):

@@ -32,7 +32,7 @@ def findings(programs: Mapping[str, Mined], mix: Mined | None = None, top: int =
     Raises InsufficientData, NotANumber.
     """
     enough("programs", len(programs), 1)
-    number("events looked at", top, 1)
+    number("examined events", top, 1)
     tops = {name: [event.name for event in mined.ranking[:top]] for name, mined in programs.items()}
     every = [*programs.values(), *([mix] if mix else [])]
     importance = [{event.name: event.importance for event in mined.ranking[:top]} for mined in every]

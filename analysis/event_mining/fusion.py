@@ -90,7 +90,7 @@ def normalised(fused: Fused) -> Fused:
     low, high = fused.values.min(axis=0), fused.values.max(axis=0)
     varying = np.flatnonzero(high > low)
     if not len(varying):
-        raise Constant("No event varies: nothing can be learned from these counters.")
+        raise Constant("No event varies, so a model cannot be trained with these counters.")
     kept = fused.of(varying)
     scaled = (kept.values - low[varying]) / (high - low)[varying]
     return Fused(kept.events, scaled, kept.counted, kept.ipc, kept.run)

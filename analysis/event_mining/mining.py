@@ -71,7 +71,7 @@ def mine(fused: Fused, *, seed: int, dropped: int = DROPPED) -> Mined:
     enough("runs", len(np.unique(table.run)), _PARTS)
     part = parts(table.run, seed)
     learn, choose, judge = part >= 2, part == 1, part == 0
-    enough("intervals of the runs to learn from", int(learn.sum()), LEAST)
+    enough("intervals of training runs", int(learn.sum()), LEAST)
     kept: Int = np.arange(len(table.events))
     steps: list[Step] = []
     sets: list[Int] = []

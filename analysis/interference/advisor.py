@@ -71,7 +71,7 @@ def place(
     if len(tenants) > machines * slots:
         raise Unreachable(f"{len(tenants)} programs do not fit on {machines} machines of {slots}.")
     random = np.random.default_rng(seed)
-    search = _Search(tenants, slots, cautious, random, int(number("exchanges looked at", looks, 0)))
+    search = _Search(tenants, slots, cautious, random, int(number("examined exchanges", looks, 0)))
     by_bandwidth = np.argsort(
         [-float(tenant.target.typical.bandwidth[0]) for tenant in tenants], kind="stable"
     )

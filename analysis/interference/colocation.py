@@ -45,7 +45,7 @@ class Chips:
         if len({len(column) for column in of_chip}) > 1:
             raise BadShape("Applications need a chip, CPU seconds, cycles and instructions each.")
         if len(self.chip) and (self.chip.min() < 0 or self.chip.max() >= len(self.seconds)):
-            raise BadShape("An application names a chip that is not there.")
+            raise BadShape("An application refers to a chip that does not exist.")
         positives("seconds watched", self.seconds)
         for what, values in (("lines in", self.lines), ("gigabytes", self.gigabytes)):
             numbers(what, values, 0)

@@ -115,9 +115,7 @@ def fit_piece(pressure: Float, degradation: Float) -> PieceFit:
     mean, sigma = x.mean(axis=0), x.std(axis=0, ddof=1)
     sigma = np.where(sigma > _NO_SPREAD * np.abs(mean), sigma, 0.0)
     if not sigma.any():
-        raise Constant(
-            "All mixes of this piece have the same pressure: nothing tells what more of it would do."
-        )
+        raise Constant("All mixes of this piece have the same pressure, so its effect cannot be estimated.")
     standard = _standardised(x, mean, sigma)
     variance, axes = np.linalg.eigh(np.cov(standard.T))
     variance, axes = variance[::-1], axes[:, ::-1]

@@ -74,7 +74,7 @@ class Run:
         if self.beside:
             return
         if self.lines is None or self.gigabytes is None or self.cores is None:
-            raise BadShape("A run alone says its lines, gigabytes and cores.")
+            raise BadShape("A run alone needs its lines, gigabytes and cores.")
         number("lines in millions a second", self.lines, 0)
         number("gigabytes a second", self.gigabytes, 0)
         positive("cores", self.cores)
@@ -127,19 +127,24 @@ def training(runs: Sequence[Run], target: str, peak: float) -> Training:
     own = known.get(target)
     if own is None or not isfinite(own.slowness):
         raise InsufficientData(
-            f"No run of {target} alone says its {mixes[0].metric}, so the speed it is slowed down from is unknown."
+            f"No run of {target} alone has its {mixes[0].metric}, so its speed without neighbours is unknown."
         )
     strangers = sorted({name for run in mixes for name in run.beside} - set(known))
     if strangers:
-        raise InsufficientData(f"No run of {', '.join(strangers)} alone says how much it presses.")
+        raise InsufficientData(
+            f"No run of {', '.join(strangers)} alone is available, so the pressure is unknown."
+        )
     if any(run.metric is not own.metric for run in mixes):
-        raise Contradictory(f"{target} has other metrics beside others than alone: they cannot be compared.")
+        raise Contradictory(
+            f"{target} has different metrics alone and beside others, so they cannot be compared."
+        )
     most = _OVER_PEAK * positive("peak bandwidth in GB/s", peak)
     for name in (target, *sorted(set(known) - {target})):
         program = known[name]
         if program.gigabytes > most:
             raise Contradictory(
-                f"{name} alone moved {program.gigabytes:.3g} GB/s, and the memory of a chip {peak:.3g} at most: one of the two is wrong."
+                f"{name} alone moved {program.gigabytes:.3g} GB/s, but the peak bandwidth of a chip's "
+                f"memory is {peak:.3g} GB/s: one of the two is wrong."
             )
     _check_repeated(mixes)
     slowness = np.array([_slowness(run) for run in mixes])
@@ -148,8 +153,8 @@ def training(runs: Sequence[Run], target: str, peak: float) -> Training:
         varied(f"The values of all {len(found)} runs of {target} beside others", slowness)
     if float(np.median(found)) < _FASTER:
         raise Contradictory(
-            f"{target} ran faster beside others than alone, by {-float(np.median(found)):.0%} in the median run: "
-            "its metric may be another, or its run alone of other work."
+            f"{target} ran faster beside others than alone, by {-float(np.median(found)):.0%} in the "
+            "median run: the metric may differ, or its run alone did other work."
         )
     lines, gigabytes = (
         np.array([_sum(known, run, pressure) for run in mixes]) for pressure in ("lines", "gigabytes")
@@ -177,7 +182,7 @@ def _program(name: str, alone: Sequence[Run]) -> Program:
         )
     if len({run.cores for run in alone}) > 1:
         raise Contradictory(
-            f"The runs of {name} alone keep different numbers of cores busy: they are different programs."
+            f"The runs of {name} alone keep different numbers of cores busy, so they are different programs."
         )
     slowness = numbers("value", [_slowness(run) for run in alone if run.value is not None])
     _check_apart(f"The runs of {name} alone", slowness)
@@ -203,12 +208,13 @@ def _check_apart(which: str, slowness: Float) -> None:
     """Raise Contradictory if values of the same thing differ too much."""
     if len(slowness) and slowness.max() > MOST_APART * slowness.min():
         raise Contradictory(
-            f"{which} differ by a factor of {slowness.max() / slowness.min():.3g}: they cannot have been of the same work."
+            f"{which} differ by a factor of {slowness.max() / slowness.min():.3g}, so they did "
+            "different work."
         )
 
 
 def _slowness(run: Run) -> float:
-    assert run.metric is not None, "only runs with a value are asked"
+    assert run.metric is not None, "only runs with a value are used"
     assert run.value is not None
     return run.metric.slowness(run.value)
 

@@ -24,7 +24,7 @@ class Cuts:
 
     def __post_init__(self) -> None:
         if positive("lower cut in GB/s", self.low) >= positive("upper cut in GB/s", self.high):
-            raise Contradictory("The lower cut between pieces has to be below the upper one.")
+            raise Contradictory("The lower cut between pieces must be below the upper one.")
 
     def piece(self, bandwidth: Float) -> Int:
         """0, 1 or 2 for each bandwidth."""

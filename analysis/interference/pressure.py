@@ -28,12 +28,12 @@ class Pressures:
         numbers("cache pressure", self.cache, 0)
         numbers("memory bandwidth in GB/s", self.bandwidth, 0)
         if np.shape(self.cache) != np.shape(self.bandwidth):
-            raise BadShape("Every program has a cache pressure and a bandwidth.")
+            raise BadShape("Every program needs a cache pressure and a bandwidth.")
 
     def of_mixes(self, members: Int) -> "Pressures":
         """Total pressure of Q mixes of m programs, given as (Q, m) indexes into these, the target included."""
         if members.size and (members.min() < 0 or members.max() >= len(self.cache)):
-            raise BadShape("A mix names a program that is not there.")
+            raise BadShape("A mix refers to a program that does not exist.")
         return Pressures(self.cache[members].sum(axis=1), self.bandwidth[members].sum(axis=1))
 
     @property
@@ -49,6 +49,6 @@ def degradation(together: ArrayLike, alone: ArrayLike) -> Float:
     """
     beside, solo = positives("time or CPI beside others", together), positives("time or CPI alone", alone)
     if solo.ndim and beside.shape != solo.shape:
-        raise BadShape("Each run beside others needs its run alone, or all of them one.")
+        raise BadShape("Each run beside others needs its run alone, or all share one.")
     enough("runs beside others", beside.size, 1)
     return np.asarray(beside / solo - 1)

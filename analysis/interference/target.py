@@ -73,13 +73,13 @@ class Target:
         total, own = numbers("total pressure", pressure, 0), self.own.table[0]
         if (total < own * (1 - 1e-9)).any():
             raise NotANumber(
-                "The total pressure on the chip includes the target's own; this one is less than that."
+                "The total pressure on the chip includes the target's own pressure, but this total is less."
             )
         piece = int(self.cuts.piece(total[1:])[0])
         found = self.pieces[piece]
         if isinstance(found, PieceFit):
             return piece, found
-        raise type(found)(f"The target has no function where a chip is {NAMES[piece]}: {found}")
+        raise type(found)(f"The target has no function for a chip that is {NAMES[piece]}: {found}")
 
 
 def fit_target(
@@ -100,7 +100,7 @@ def fit_target(
     mean = own if typical is None else typical
     enough("typical pressures of the target", len(mean.cache), 1)
     if (mean.table[0] < own.table[0] * (1 - 1e-9)).any():
-        raise Contradictory("A target's typical pressure cannot be less than its least.")
+        raise Contradictory("A target's typical pressure cannot be below its minimum.")
     piece = cuts.piece(mixes.bandwidth)
     table = mixes.table
     pieces = tuple(_fitted(table[piece == number], y[piece == number]) for number in range(len(NAMES)))

@@ -85,7 +85,7 @@ def attribute(now: Parts, before: Parts, dimensions: Sequence[str], *, seed: int
     for parts in (now, before):
         enough("visits on each side", parts.visits, LEAST_VISITS)
         if not float(parts.weight @ parts.whole()[1]) > 0:
-            raise InsufficientData("One of the two sides has no sample at all.")
+            raise InsufficientData("One of the two sides has no samples.")
     random = np.random.default_rng(seed)
     visits = Visits.of(now, before)
     tables = [ByValue.of(now, before, place) for place in range(len(dimensions))]

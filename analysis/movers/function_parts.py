@@ -34,7 +34,7 @@ class Parts:
         if not len(self.visit) == len(self.values) == len(self.y) == len(self.x) or self.values.ndim != 2:
             raise BadShape("Parts need a visit, a value of each dimension, a y and an x each.")
         if len(self.visit) and (self.visit.max() >= len(self.key) or self.values.min(initial=0) < 0):
-            raise BadShape("A part names a visit or a value that is not there.")
+            raise BadShape("A part refers to a visit or a value that does not exist.")
         numbers("units of the function", self.y, 0)
         numbers("units of everything beside those of the function", self.x - self.y, 0)
         numbers("weight", self.weight, 0)

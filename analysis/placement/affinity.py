@@ -132,14 +132,14 @@ def assign(fleet: Fleet, *, cpi_lo: Float | None = None, cpi_hi: Float | None = 
     room = np.where(capacity > 0, capacity, 1.0)
     if not n:
         if (present > capacity * (1 + _SLACK)).any():
-            raise Unreachable("A platform runs more than it can, and nothing may move.")
+            raise Unreachable("A platform exceeds its capacity, and no load may move.")
         return _plan(fleet, fleet.load, 0.0, known)
     upper, lower = (
         np.concatenate([come[at], go[at]]) / np.tile(unit[application], 2)
         for come, go in ((most_come, most_go), (least_come, least_go))
     )
     if (lower > upper * (1 + _SLACK)).any():
-        raise Unreachable("An application must run where it may not, or must not be where it is pinned.")
+        raise Unreachable("An application must run on a platform that is not allowed, or is pinned to one.")
     cycles = np.concatenate([up[at], -down[at]]) * np.tile(unit[application], 2)
     from scipy import optimize, sparse  # noqa: PLC0415 - 0.35 s and 16 MB that most processes never use
 
@@ -159,9 +159,7 @@ def assign(fleet: Fleet, *, cpi_lo: Float | None = None, cpi_hi: Float | None = 
         method="highs",
     )
     if found.status == _INFEASIBLE:
-        raise Unreachable(
-            "Capacities, pins, floors and shares exclude each other: no assignment keeps them all."
-        )
+        raise Unreachable("No assignment satisfies all capacities, pins, floors and shares.")
     if found.x is None:
         raise Unreachable(f"The solver found no assignment: {found.message}")
     load = fleet.load.copy()
@@ -182,7 +180,8 @@ def _bounds(fleet: Fleet, known: Bool) -> tuple[Float, Float, Float, Float]:
     stuck = ~known & (load > wanted * (1 + _SLACK))
     if (stuck if fleet.pinned is None else stuck & ~fleet.pinned).any():
         raise Unreachable(
-            "An application has to leave a platform where its CPI has no finite interval, so the move has no price."
+            "An application must leave a platform where its CPI has no finite interval, so the cost "
+            "of the move is unknown."
         )
     # Other load without a finite CPI interval stays in place.
     ceiling = np.where(known, wanted, load)

@@ -64,7 +64,7 @@ def forecast(rate: ArrayLike, load: ArrayLike, full: float = 1.0) -> Capacity:
         raise Constant("Load does not rise with the request rate: something else keeps these machines busy.")
     limit = (full - intercept) / slope
     if limit <= 0:
-        raise Contradictory("The line says that the machines are full without any request.")
+        raise Contradictory("By the fitted line, the machines are full without any requests.")
     lo, hi = _fieller(line, x, full)
     return Capacity(
         intercept=intercept,

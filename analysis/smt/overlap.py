@@ -111,8 +111,8 @@ def _at_least_one(value: float, most: float) -> float:
     """The value, or 1 if noise explains a smaller one."""
     if most < 1:
         raise Contradictory(
-            f"An overlap coefficient of {value:.3f} says that a busy neighbour makes work faster: the two stress tests were"
-            " not of the same work, or the single thread was throttled."
+            f"An overlap coefficient of {value:.3f} means that a busy neighbour makes work faster: "
+            "the two stress tests did different work, or the single thread was throttled."
         )
     return max(value, 1.0)
 

@@ -57,11 +57,11 @@ def from_cycles(thread0: ArrayLike, thread1: ArrayLike, either: ArrayLike, avail
     slack = SKEW * total
     for said, wrong in (
         ("either thread was busy for less time than one of them", any_ < np.maximum(one, other) - slack),
-        ("either thread was busy for longer than both added up", any_ > one + other + slack),
-        ("a thread was busy for longer than there was", any_ > total + slack),
+        ("either thread was busy for longer than the sum of both", any_ > one + other + slack),
+        ("a thread was busy for longer than the available time", any_ > total + slack),
     ):
         if wrong.any():
-            raise Contradictory(f"Of {int(wrong.sum())} of {len(total)} cores the counters say that {said}.")
+            raise Contradictory(f"By the counters of {int(wrong.sum())} of {len(total)} cores, {said}.")
     any_ = np.minimum(any_, total)
     overlap = np.clip(one + other - any_, 0.0, any_)
     return States(overlap / total, (any_ - overlap) / total, (total - any_) / total)
@@ -85,10 +85,10 @@ def from_sums(threads: ArrayLike, either: ArrayLike, available: ArrayLike, skew:
     for said, wrong in (
         ("cores were busy for longer than their threads", any_ > both + slack),
         ("threads were busy for more than twice as long as their cores", both > 2 * (any_ + slack)),
-        ("cores were busy for longer than there was", any_ > total + slack),
+        ("cores were busy for longer than the available time", any_ > total + slack),
     ):
         if wrong.any():
-            raise Contradictory(f"The counters say that {said}.")
+            raise Contradictory(f"By the counters, {said}.")
     any_ = np.minimum(any_, total)
     overlap = np.clip(both - any_, 0.0, any_)
     return States(overlap / total, (any_ - overlap) / total, (total - any_) / total)
@@ -115,7 +115,7 @@ def joined(parts: Sequence[States]) -> States:
 def largest_disagreement(hardware: States, system: States) -> float:
     """Largest overlap difference of the two sources over the same cores or machines, 0…1: the error of independence."""
     if len(hardware.overlap) != len(system.overlap):
-        raise BadShape("Both ways have to speak of the same cores.")
+        raise BadShape("Both sources must cover the same cores.")
     enough("cores", len(hardware.overlap), 1)
     return float(np.abs(hardware.overlap - system.overlap).max())
 

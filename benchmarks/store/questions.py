@@ -127,7 +127,7 @@ class QueryRunner:
         deadline = time.monotonic() + PATIENCE_S
         while self.queries.caches()["stack_file"].rows == 0:
             if time.monotonic() > deadline:
-                raise TimeoutError("the file of stacks was not built in time")
+                raise TimeoutError("the stack file was not built in time")
             time.sleep(0.1)
 
     def hot(self, draws: Draws) -> list[int]:

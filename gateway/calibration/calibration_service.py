@@ -33,8 +33,8 @@ SLICE_S: Final = 0.1
 _WATCHED_S: Final = 0.3
 """How long the CPUs' usage is observed before a measurement."""
 _VIRTUAL: Final = (
-    "this is a virtual machine ({}): what it shows as threads of a core need not be, and neighbours on the same "
-    "hardware are not seen"
+    "this is a virtual machine ({}): its threads of a core may not share a physical core, and "
+    "neighbours on the same hardware are invisible"
 )
 
 
@@ -62,17 +62,18 @@ def plan(request: _Request, limits: CalibrationSettings) -> Plan:
     seconds = request.duration_ms / 1000 if request.duration_ms else min(_USUAL_S, limits.max_seconds)
     if seconds > limits.max_seconds:
         changes.append(
-            f"{seconds:g} s were shortened to the {limits.max_seconds:g} that are allowed (--calibration-seconds)"
+            f"shortened from {seconds:g} s to {limits.max_seconds:g} s, the limit of this gateway "
+            "(--calibration-seconds)"
         )
         seconds = limits.max_seconds
     if seconds < 2 * SLICE_S:
-        raise refusals.invalid(f"duration_ms must be {2 * SLICE_S * 1000:g} at least")
+        raise refusals.invalid(f"duration_ms must be at least {2 * SLICE_S * 1000:g}")
     most = min(_MOST_REPETITIONS, int(seconds / (2 * SLICE_S)))
     repetitions = request.repetitions or min(_USUAL_REPETITIONS, most)
     if repetitions > most:
         changes.append(
-            f"{repetitions} repetitions became {most}: each takes {2 * SLICE_S:g} s at least, and "
-            f"{_MOST_REPETITIONS} are the most"
+            f"{repetitions} repetitions were reduced to {most}: each takes at least {2 * SLICE_S:g} "
+            f"s, and the limit is {_MOST_REPETITIONS}"
         )
         repetitions = most
     return Plan(seconds / repetitions / 2, repetitions, tuple(changes))

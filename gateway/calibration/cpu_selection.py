@@ -44,8 +44,9 @@ def idle_core(
     cores = [cpus for cpus in topology.siblings if len(cpus) == _THREADS and usable.issuperset(cpus)]
     if not cores:
         raise refusals.no_siblings(
-            "no core of this machine shows two threads that the gateway may run on: an overlap coefficient cannot be measured "
-            "here. Ask a machine of the platform with SMT switched on, or without a hypervisor that hides it"
+            "no core of this machine has two visible threads that the gateway may use, so an overlap "
+            "coefficient cannot be measured here. Use a machine of this platform with SMT on, or "
+            "without a hypervisor that hides SMT"
         )
     share, *chosen = min((max(busy.get(cpu, 0.0) for cpu in cpus), *cpus) for cpus in cores)
     if share > quiet:

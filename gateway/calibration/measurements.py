@@ -115,8 +115,8 @@ def measure_smt(given: Conditions, asked: int, begin: Callable[[Iterable[int]], 
         yield given.progress(repetition + 1)
     if len(end.single) < min(2, given.repetitions):
         raise refusals.busy(
-            f"other work disturbed {end.disturbed} of {given.repetitions} repetitions, and the rest "
-            "is too few; retry when the machine is idle"
+            f"other work disturbed {end.disturbed} of {given.repetitions} repetitions, and too few "
+            "remain; retry when the machine is idle"
         )
     yield Reply(end=end)
 
@@ -140,8 +140,8 @@ def measure_memory(given: Conditions, begin: Callable[[Iterable[int]], Reply]) -
     nodes = nodes_of_package(given.topology, cpu)
     if len(nodes) > 1:
         end.doubts.append(
-            f"the socket has {len(nodes)} NUMA nodes, and what was read is one node's memory: the bandwidth is that of one "
-            "node's memory, not of the socket's"
+            f"the socket has {len(nodes)} NUMA nodes, and the measurement read the memory of one "
+            "node: the bandwidth is that of one node, not of the socket"
         )
     chain = _chain(given, cpu, end)
     follow = chain.follower()
@@ -163,8 +163,8 @@ def measure_memory(given: Conditions, begin: Callable[[Iterable[int]], Reply]) -
         yield given.progress((given.repetitions + repetition + 1) / 2)
     if min(len(end.latency_ns), len(end.bytes_per_s)) < min(2, given.repetitions):
         raise refusals.busy(
-            f"other work disturbed {end.disturbed} of {2 * given.repetitions} measurements, and the rest "
-            "is too few; retry when the machine is idle"
+            f"other work disturbed {end.disturbed} of {2 * given.repetitions} measurements, and too "
+            "few remain; retry when the machine is idle"
         )
     yield Reply(end=end)
 
@@ -181,16 +181,17 @@ def _chain(given: Conditions, cpu: int, end: _End) -> Chain:
     cache, allowed = last_cache_bytes(cpu), given.limits.max_bytes
     if allowed < max(LEAST_CACHES * cache, PIECE_BYTES):
         raise refusals.unsupported(
-            f"the last cache holds {cache >> 20} MiB, so loads must be spread over {LEAST_CACHES * cache >> 20} at least; "
-            f"{allowed >> 20} are allowed. The operator allows more by --calibration-mib, and by MemoryMax= of the unit"
+            f"the last-level cache has {cache >> 20} MiB, so loads must be spread over at least "
+            f"{LEAST_CACHES * cache >> 20} MiB; the limit is {allowed >> 20} MiB. The operator can "
+            "raise it with --calibration-mib, and MemoryMax= of the unit"
         )
     wanted = min(max(CACHES * cache, _LEAST_BYTES) if cache else allowed, allowed)
     there = meminfo().get("MemAvailable", 0)
     if there < _MEMORY_LEFT * wanted:
-        raise refusals.busy(f"{wanted >> 20} MiB are needed; of {there >> 20} that are free that is too much")
+        raise refusals.busy(f"{wanted >> 20} MiB are needed, too much of the {there >> 20} MiB that are free")
     with pinned(cpu):  # memory belongs to the NUMA node of the CPU that first touches it
         chain = Chain(wanted, given.go_on)
     end.working_set_bytes, end.cache_bytes = chain.size, cache
     if not cache:
-        end.doubts.append("how much the last cache holds is not known here: some loads may have hit it")
+        end.doubts.append("the size of the last-level cache is unknown: some loads may have hit it")
     return chain

@@ -242,7 +242,7 @@ class CaptureRunner:
         if self._schedule.exact:
             raise PlanRefused(
                 gateway_pb2.Refusal.NOT_ALLOWED,
-                f"the plan is to be carried out exactly, but after {lasted:.1f} of {asked:g} s {why}",
+                f"the plan is exact, but after {lasted:.1f} of {asked:g} s {why}",
             )
         self._end_reason = why
         for event in running:
@@ -339,14 +339,16 @@ class CaptureRunner:
             if self._schedule.exact:
                 raise PlanRefused(
                     gateway_pb2.Refusal.NOT_ALLOWED,
-                    f"the plan is to be carried out exactly, but {event.planned.name} came {event.rate:.0f} times "
-                    f"per second and CPU, which would cost {dearer}",
+                    f"the plan is exact, but {event.planned.name} occurred {event.rate:.0f} times per "
+                    f"second and CPU, which would cost {dearer}",
                 )
             self._thin(event, factor, f"{event.rate:.0f} samples per second and CPU would have cost {dearer}")
         elif not self._schedule.exact and (factor := loss_factor(kept, lost)) > 1:
             # The plan's rate is affordable, but on this machine the rings are read too late.
             self._thin(
-                event, factor, f"{lost} of {kept + lost} samples were lost: they could not be read in time"
+                event,
+                factor,
+                f"{lost} of {kept + lost} samples were lost, because they were not read in time",
             )
         event.rate /= factor
 
@@ -404,8 +406,9 @@ class CaptureRunner:
         passed, event.before = totals.since(event.before), totals
         if message.throttled:
             self._capture.notes.append(
-                f"{event.planned.name}: {message.throttled} times the kernel took no samples until its next tick, "
-                "because interrupts came faster than kernel.perf_event_max_sample_rate"
+                f"{event.planned.name}: the kernel paused sampling until its next tick "
+                f"{message.throttled} times, because interrupts exceeded "
+                "kernel.perf_event_max_sample_rate"
             )
         finish_segment(event.segment, passed)
         self.seconds = max(self.seconds, ended - event.began)

@@ -60,7 +60,7 @@ def find_access(own_processes: OwnProcesses) -> Access:
 def refusal(code: int, paranoid: int | None, own_processes: OwnProcesses) -> str:
     """One sentence: why no event opens, and the command that fixes it."""
     if support_of(code) != capture_pb2.SUPPORT_DENIED or paranoid is None:
-        return f"perf events do not work here: perf_event_open: {os.strerror(code)}"
+        return f"perf events do not work on this machine: perf_event_open: {os.strerror(code)}"
     if own_processes is OwnProcesses.NEVER or paranoid <= _OWN_PROCESSES_LEVEL:
         return (
             "perf events are not permitted: the gateway lacks CAP_PERFMON; start it as root or grant it with: "
@@ -68,9 +68,9 @@ def refusal(code: int, paranoid: int | None, own_processes: OwnProcesses) -> str
             "cap_ipc_lock+ep PYTHON (in a container: --cap-add PERFMON and a seccomp profile that allows it)"
         )
     return (
-        f"perf events are not permitted: kernel.perf_event_paranoid is {paranoid}; with 3 and more Debian's and Ubuntu's "
-        "kernels refuse CAP_PERFMON too, and with 2, Linux' own default, they honour it and "
-        "allow sampling of own processes: sudo sysctl kernel.perf_event_paranoid=2"
+        f"perf events are not permitted: kernel.perf_event_paranoid is {paranoid}. With 3 or more, "
+        "kernels of Debian and Ubuntu refuse CAP_PERFMON, too. With 2, the default of Linux, they "
+        "accept it and allow a user to sample own processes: sudo sysctl kernel.perf_event_paranoid=2"
     )
 
 

@@ -40,7 +40,7 @@ _MAX_PERIOD: Final = 1 << 62
 _TOLERANCE: Final = 1.5
 # The loss of one late read; a higher loss means that the reader cannot keep up.
 _TOLERABLE_LOSS: Final = 0.1
-_NOT_ALLOWED: Final = "left out, the operator of this gateway does not allow it (--allow-event)"
+_NOT_ALLOWED: Final = "left out: the operator of this gateway does not allow it (--allow-event)"
 GENERIC: Final = "generic"
 """Stands for every generic name: those without a colon. The default allow-list."""
 
@@ -128,7 +128,8 @@ def schedule(
     ordered = tuple(tuple(turns[turn]) for turn in sorted(turns))
     if plan.counted_cgroups > MAX_CGROUPS:
         changes.append(
-            f"{MAX_CGROUPS} control groups are counted, not {plan.counted_cgroups}: no more are allowed here"
+            f"{MAX_CGROUPS} control groups are counted instead of {plan.counted_cgroups}, the limit "
+            "of this gateway"
         )
     stack_bytes = plan.stack_bytes or DEFAULT_STACK_BYTES
     ordered = _fit_rings(ordered, stack_bytes, capacity.cpus, changes)
@@ -136,7 +137,7 @@ def schedule(
     if plan.exact and changes:
         raise PlanRefused(
             gateway_pb2.Refusal.NOT_ALLOWED,
-            f"the plan is to be carried out exactly, and this gateway would not: {'; '.join(changes)}",
+            f"the plan is exact, but this gateway would change it: {'; '.join(changes)}",
         )
     return Schedule(
         shortened,
@@ -209,7 +210,7 @@ def _check(plan: gateway_pb2.Plan) -> None:
     seen = set()
     for wanted in plan.events:
         if (wanted.turn, wanted.event) in seen:
-            raise _invalid(f"events: {wanted.event} is there twice in turn {wanted.turn}")
+            raise _invalid(f"events: {wanted.event} occurs twice in turn {wanted.turn}")
         seen.add((wanted.turn, wanted.event))
         if wanted.duration_ms < _SHORTEST_MS:
             raise _invalid(f"{wanted.event}: duration_ms must be at least {_SHORTEST_MS}")
@@ -299,8 +300,9 @@ def _fit_rings(
                 parts[-1] = more
         if len(parts) > 1:
             changes.append(
-                f"{len(turn)} events of a turn are sampled in {len(parts)} turns, each event for 1/{len(parts)} of its time: "
-                f"together their rings would take more than {max_ring_bytes(cpus) >> 20} MiB"
+                f"{len(turn)} events of a turn are sampled in {len(parts)} turns, each event for "
+                f"1/{len(parts)} of its time: together their rings would need more than "
+                f"{max_ring_bytes(cpus) >> 20} MiB"
             )
         fitting += [
             tuple(replace(event, seconds=event.seconds / len(parts)) for event in part) for part in parts
@@ -325,5 +327,5 @@ def _shorten(
     if asked <= limits.max_seconds:
         return tuple(turns)
     scale = limits.max_seconds / asked
-    changes.append(f"shortened from {asked:g} s to {limits.max_seconds:g} s, the longest window allowed here")
+    changes.append(f"shortened from {asked:g} s to {limits.max_seconds:g} s, the limit of this gateway")
     return tuple(tuple(replace(event, seconds=event.seconds * scale) for event in turn) for turn in turns)

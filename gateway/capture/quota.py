@@ -29,9 +29,12 @@ class Quota:
     def exceeded(self, raw_bytes: int) -> str:
         """The limit that a capture of `raw_bytes` has reached, as a sentence; "" for none."""
         if raw_bytes >= self._limits.max_bytes:
-            return f"it had grown to the {_mib(self._limits.max_bytes)} that one capture may have (--max-mib)"
+            return f"it reached {_mib(self._limits.max_bytes)}, the limit of a capture (--max-mib)"
         if resident_memory(self._statm) >= self._limits.max_memory_bytes:
-            return f"the gateway used the {_mib(self._limits.max_memory_bytes)} of memory it may (--max-memory-mib)"
+            return (
+                f"the gateway reached its memory limit of {_mib(self._limits.max_memory_bytes)} "
+                "(--max-memory-mib)"
+            )
         return ""
 
     @property

@@ -97,8 +97,8 @@ class Recorder:
         notes = []
         if self._processes.denied:
             notes.append(
-                f"the mappings of {self._processes.denied} processes could not be read: "
-                "the gateway lacks CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH"
+                f"no access to the mappings of {self._processes.denied} processes: the gateway lacks "
+                "CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH"
             )
         return notes + self._frames.notes()
 

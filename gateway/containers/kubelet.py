@@ -38,7 +38,7 @@ KEPT_S: Final = 300.0
 """An older reply is not used: pods that started since would have no names."""
 _PIECE: Final = 1 << 16
 _MAX_WHY: Final = 200
-_LATE: Final = f"its answer took longer than {DEADLINE_S:g} s"
+_LATE: Final = f"its response took longer than {DEADLINE_S:g} s"
 
 
 class KubeletPods:
@@ -68,7 +68,7 @@ class KubeletPods:
         """Why the last request failed, or that it takes too long, as a sentence; "": it did not fail."""
         waited = self._clock() - self._requested_at
         if self._thread is not None and self._thread.is_alive() and waited > DEADLINE_S:
-            return f"the kubelet at {self._kubelet.address} gave no labels: no answer for {waited:.0f} s"
+            return f"the kubelet at {self._kubelet.address} sent no labels: no response for {waited:.0f} s"
         return self._failure
 
     def request(self) -> None:
@@ -98,7 +98,7 @@ class KubeletPods:
         except KubeletUnavailable as error:
             # It contains text from an unknown server.
             why = "".join(letter if letter.isprintable() else "?" for letter in str(error)[:_MAX_WHY])
-            self._failure = f"the kubelet at {self._kubelet.address} gave no labels: {why}"
+            self._failure = f"the kubelet at {self._kubelet.address} sent no labels: {why}"
 
 
 def fetch(kubelet: Kubelet) -> str:
@@ -138,7 +138,7 @@ def fetch(kubelet: Kubelet) -> str:
         finally:
             connection.close()
     except FileRefused as error:
-        raise KubeletUnavailable(f"the file of its token or authority is not read: {error}") from error
+        raise KubeletUnavailable(f"cannot read the file of its token or authority: {error}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         # The text of a ValueError would contain the token, which has a line break or another invalid character. A
         # certificate that cannot be verified is a ValueError too, and its text is what the operator needs.
@@ -161,7 +161,7 @@ def _cut(connected: socket.socket, late: threading.Event) -> None:
 def _read(response: http.client.HTTPResponse) -> str:
     if response.status != 200:
         hint = ": the token may not get nodes/pods" if response.status in {401, 403} else ""
-        raise KubeletUnavailable(f"it answered {response.status}{hint}")
+        raise KubeletUnavailable(f"it responded with {response.status}{hint}")
     pieces = []
     size = 0
     while piece := response.read1(_PIECE):

@@ -68,7 +68,9 @@ def parse_environment_label(text: str) -> tuple[str, str]:
     if not _VARIABLE.fullmatch(name):
         raise ValueError(f"{text}: must be the name of a variable, or NAME=LABEL")
     if equals and not LABEL_NAME.fullmatch(label):
-        raise ValueError(f"{text}: a label's name begins with a letter and has letters, digits and _ . / -")
+        raise ValueError(
+            f"{text}: a label's name must begin with a letter and consist of letters, digits and _ . / -"
+        )
     return name, label if equals else f"env.{name}"
 
 
@@ -83,7 +85,9 @@ def parse_kubelet(url: str, token_file: Path | None, authority: Path | None) -> 
     """`http://HOST:10255` or `https://HOST:10250`; raises ValueError with the reason."""
     match = _URL.fullmatch(url)
     if not match:
-        raise ValueError(f"{url}: must be http://HOST:PORT or https://HOST:PORT, with /pods if with a path")
+        raise ValueError(
+            f"{url}: must be http://HOST:PORT or https://HOST:PORT, optionally with the path /pods"
+        )
     port = match[2].rpartition(":")[2]
     if port.isdigit() and int(port) > _MAX_PORT:
         raise ValueError(f"{url}: a port is at most {_MAX_PORT}")
@@ -93,6 +97,6 @@ def parse_kubelet(url: str, token_file: Path | None, authority: Path | None) -> 
             f"{url}: a token is not sent without TLS; the kubelet's authenticated port is https, 10250"
         )
     if authority is not None and not secure:
-        raise ValueError(f"{url}: an authority is of no use without TLS")
+        raise ValueError(f"{url}: an authority has no effect without TLS")
     path = match[3] or ""
     return Kubelet(secure, match[2], _PODS if path in {"", "/"} else path, token_file, authority)

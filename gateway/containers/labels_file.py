@@ -103,7 +103,7 @@ def parse_labels_file(text: str) -> LabelsFile:
             containers.setdefault(which[:_SHORT], []).append((number, which, labels))
         elif _MAGIC.search(which):
             if len(patterns) == MAX_PATTERNS:
-                warnings.append(f"line {number}: there are {MAX_PATTERNS} patterns before it")
+                warnings.append(f"line {number}: the limit of {MAX_PATTERNS} patterns is reached before it")
                 continue
             patterns.append((number, kind, re.compile(fnmatch.translate(which)), labels))
         else:
@@ -139,7 +139,7 @@ class LabelsFileReader:
         except (OSError, FileRefused) as error:
             self._seen = None
             why = error.strerror if isinstance(error, OSError) else error
-            raise BadLabelsFile(f"{self._path} cannot be read: {why}") from error
+            raise BadLabelsFile(f"cannot read {self._path}: {why}") from error
         return self._file
 
 
@@ -147,14 +147,14 @@ def _parse(words: list[str]) -> tuple[str, str, Labels]:
     """Kind, name, labels; raises ValueError with the reason."""
     kind, *rest = words
     if kind not in {"container", "unit", "cgroup"}:
-        raise ValueError(f"{kind[:40]!r} is none of container, unit, cgroup")
+        raise ValueError(f"unknown kind {kind[:40]!r}; kinds: container, unit, cgroup")
     if len(rest) < 2:
         raise ValueError(f"a {kind} and at least one KEY=VALUE must follow")
     which, *pairs = rest
     if kind == "container" and not _ID.fullmatch(which):
-        raise ValueError("a container is at least 12 hexadecimal digits of its id")
+        raise ValueError("a container needs at least 12 hexadecimal digits of its id")
     if kind == "cgroup" and not which.startswith("/"):
-        raise ValueError("a control group begins with a slash")
+        raise ValueError("a control group must begin with a slash")
     if len(pairs) > MAX_LABELS:
         raise ValueError(f"it has more than {MAX_LABELS} labels")
     labels = {}

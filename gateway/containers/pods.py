@@ -81,7 +81,7 @@ def image_labels(reference: str) -> Labels:
 def _items(text: str) -> Iterator[dict[str, Any]]:
     start = _ITEMS.search(text)
     if start is None or '"PodList"' not in text:
-        raise KubeletUnavailable("its answer is no list of pods")
+        raise KubeletUnavailable("its response is not a list of pods")
     decoder = json.JSONDecoder(parse_constant=lambda _: None)
     at = start.end()
     for _ in range(MAX_PODS):
@@ -92,7 +92,7 @@ def _items(text: str) -> Iterator[dict[str, Any]]:
         try:
             pod, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
-            raise KubeletUnavailable("its list of pods is cut or damaged") from error
+            raise KubeletUnavailable("its list of pods is cut off or damaged") from error
         if isinstance(pod, dict):
             yield pod
 

@@ -61,7 +61,7 @@ def as_text(findings: Sequence[Finding]) -> str:
     lines = []
     for finding in findings:
         lines.append(f"{finding.grade.value:4}  {finding.subject:{width}}  {finding.says}")
-        for label, text in (("costs", finding.costs), ("to mend", finding.remedy)):
+        for label, text in (("costs", finding.costs), ("fix", finding.remedy)):
             if text:
                 lines += textwrap.wrap(
                     text,

@@ -35,8 +35,8 @@ _OPEN_FILES_PER_CPU: Final = 40
 _OPEN_FILES: Final = 512
 _GRANT: Final = "systemd: AmbientCapabilities={name}; container: --cap-add {short}; or start it as root"
 _LOWER_LEVEL: Final = (
-    "sudo sysctl kernel.perf_event_paranoid=2, Linux' own default, at which CAP_PERFMON does; or grant CAP_SYS_ADMIN, "
-    "which is far more"
+    "sudo sysctl kernel.perf_event_paranoid=2, the default of Linux, at which CAP_PERFMON suffices; "
+    "or grant CAP_SYS_ADMIN, which permits far more"
 )
 _SLOW_CLOCKS: Final = {"hpet", "acpi_pm", "jiffies"}
 
@@ -72,7 +72,7 @@ def _perf_events(facts: NodeFacts) -> Finding:
         return Finding(
             subject,
             Grade.BAD,
-            "this kernel has none (CONFIG_PERF_EVENTS)",
+            "this kernel has no perf events (CONFIG_PERF_EVENTS)",
             "everything: nothing can be sampled",
             "run a kernel with CONFIG_PERF_EVENTS=y, as every distribution ships",
         )
@@ -84,8 +84,8 @@ def _perf_events(facts: NodeFacts) -> Finding:
         return Finding(
             subject,
             Grade.BAD,
-            f"nothing can be sampled: {level}, at which Debian's and Ubuntu's kernels ask for CAP_SYS_ADMIN"
-            + (", and CAP_PERFMON does not do" if facts.sets.has(PERFMON) else ""),
+            f"nothing can be sampled: {level}, at which kernels of Debian and Ubuntu require CAP_SYS_ADMIN"
+            + (", and CAP_PERFMON does not suffice" if facts.sets.has(PERFMON) else ""),
             "everything",
             _LOWER_LEVEL,
         )
@@ -168,39 +168,41 @@ def _counters(facts: NodeFacts) -> Finding:
     return Finding(
         "CPU counters",
         Grade.NOTE,
-        f"there are none here (cycles: {os.strerror(facts.pmu_errno)}); virtual machines commonly lack them",
-        "cycles, instructions, cache and branch misses: so CPI and the models built on it; cpu is sampled all the same",
+        f"this machine has none (cycles: {os.strerror(facts.pmu_errno)}); virtual machines commonly "
+        "lack them",
+        "cycles, instructions, cache and branch misses, and so CPI and the models that use it; cpu "
+        "is sampled nevertheless",
         "give the virtual machine a PMU (KVM: -cpu host,pmu=on; clouds: metal or larger instance types)",
     )
 
 
 def _where_it_runs(facts: NodeFacts) -> Iterator[Finding]:
     if facts.host_processes:
-        yield Finding("processes", Grade.FINE, "/proc shows those of the whole machine")
+        yield Finding("processes", Grade.FINE, "/proc shows the processes of the whole machine")
     else:
         yield Finding(
             "processes",
             Grade.BAD,
-            "/proc shows those of one container only",
-            "programs and stacks of everything outside: samples of it have no name",
+            "/proc shows only the processes of one container",
+            "programs and stacks outside the container: their samples have no names",
             "docker: --pid=host; Kubernetes: hostPID: true",
         )
     if not facts.first_user_namespace:
         yield Finding(
             "user namespace",
             Grade.BAD,
-            "capabilities count inside a user namespace only (rootless container, userns-remap)",
-            "as if none were held: this user's own processes are all that is left",
-            "run the gateway outside of it",
+            "capabilities apply only inside a user namespace (rootless container, userns-remap)",
+            "everything except this user's own processes",
+            "run the gateway outside the namespace",
         )
     if facts.seccomp and not facts.machine_errno:
-        yield Finding("seccomp", Grade.FINE, "a filter is in force and lets perf_event_open pass")
+        yield Finding("seccomp", Grade.FINE, "a filter is in force and permits perf_event_open")
     if facts.lockdown == "confidentiality":
         yield Finding(
             "kernel lockdown",
             Grade.BAD,
             "confidentiality: perf events may not read the kernel",
-            "everything of the kernel",
+            "all samples of the kernel",
             "boot with lockdown=integrity",
         )
 
@@ -222,21 +224,21 @@ def _limits(facts: NodeFacts) -> Iterator[Finding]:
         yield Finding(
             "locked memory",
             Grade.BAD if room < SMALL_RING_BYTES else Grade.NOTE,
-            f"a ring holds at most {room >> 10} KiB a CPU (kernel.perf_event_mlock_kb is {facts.mlock_kb}, "
-            f"RLIMIT_MEMLOCK {_unlimited(facts.locked_bytes)})",
-            "everything: rings need 512 KiB a CPU"
+            f"a ring has at most {room >> 10} KiB per CPU (kernel.perf_event_mlock_kb is "
+            f"{facts.mlock_kb}, RLIMIT_MEMLOCK {_unlimited(facts.locked_bytes)})",
+            "everything: rings need 512 KiB per CPU"
             if room < SMALL_RING_BYTES
             else "samples at high rates on busy CPUs, counted as lost",
             "grant CAP_IPC_LOCK; or LimitMEMLOCK=infinity; or sudo sysctl kernel.perf_event_mlock_kb=1028",
         )
     else:
-        yield Finding("locked memory", Grade.FINE, f"rings of {RING_BYTES >> 10} KiB a CPU and more")
+        yield Finding("locked memory", Grade.FINE, f"rings can have {RING_BYTES >> 10} KiB per CPU and more")
     rate, highest = facts.max_sample_rate, Limits().max_rate_hz
     if rate is not None and rate < highest:
         yield Finding(
             "sample rate",
             Grade.BAD if rate < _DEFAULT_RATE_HZ else Grade.NOTE,
-            f"kernel.perf_event_max_sample_rate is {rate}; the kernel lowers it when sampling took it too long",
+            f"kernel.perf_event_max_sample_rate is {rate}; the kernel lowers it when sampling takes too long",
             f"samples of events by frequency above {rate} a second",
             f"sudo sysctl kernel.perf_event_max_sample_rate=100000 (perf_cpu_time_max_percent: {facts.cpu_time_max_percent})",
         )
@@ -270,7 +272,7 @@ def _files(facts: NodeFacts) -> Iterator[Finding]:
         yield Finding(
             "map_files",
             Grade.BAD,
-            "those of other processes cannot be followed",
+            "links of other processes cannot be followed",
             "stacks through binaries that were deleted or replaced, and in chroots",
             "grant CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH together",
         )
@@ -278,15 +280,17 @@ def _files(facts: NodeFacts) -> Iterator[Finding]:
         yield Finding(
             "ptrace scope",
             Grade.NOTE,
-            "kernel.yama.ptrace_scope is 3: no process may be attached to",
-            "nothing now: maps are read, not attached to; it does keep debuggers away",
+            "kernel.yama.ptrace_scope is 3: no process can be attached to",
+            "nothing: the gateway reads maps and does not attach; the setting blocks debuggers",
         )
     if facts.tracefs_errno:
         missing = facts.tracefs_errno == errno.ENOENT
         yield Finding(
             "tracepoints",
             Grade.NOTE,
-            "tracefs is not mounted" if missing else f"tracefs is closed: {os.strerror(facts.tracefs_errno)}",
+            "tracefs is not mounted"
+            if missing
+            else f"no access to tracefs: {os.strerror(facts.tracefs_errno)}",
             "events tracepoint:…",
             "sudo mount -t tracefs tracefs /sys/kernel/tracing" if missing else "grant CAP_DAC_READ_SEARCH",
         )
@@ -298,8 +302,8 @@ def _files(facts: NodeFacts) -> Iterator[Finding]:
         yield Finding(
             "control groups",
             Grade.NOTE,
-            "none that perf events know are mounted where the gateway sees them",
-            "counters of single control groups; samples are named by theirs all the same",
+            "no hierarchy that perf events support is mounted where the gateway can see it",
+            "counters of single control groups; samples still have the names of their control groups",
             "docker: -v /sys/fs/cgroup:/sys/fs/cgroup:ro --cgroupns=host",
         )
 
@@ -311,18 +315,19 @@ def _clock(facts: NodeFacts) -> Iterator[Finding]:
             Grade.BAD,
             f"it is {facts.clocksource}: each reading takes microseconds",
             "a multiple of the usual overhead for every sample",
-            "boot with tsc=reliable if the CPUs' counters are in step (dmesg | grep -i tsc says why not)",
+            "boot with tsc=reliable if the CPUs' counters are in step (dmesg | grep -i tsc shows the "
+            "reason if not)",
         )
     else:
-        yield Finding("clock source", Grade.FINE, facts.clocksource or "not told")
+        yield Finding("clock source", Grade.FINE, facts.clocksource or "unknown")
     if facts.clock_kept:
-        yield Finding("clock", Grade.FINE, "something keeps it right")
+        yield Finding("clock", Grade.FINE, "it is synchronised")
     else:
         yield Finding(
             "clock",
             Grade.NOTE,
-            "nothing keeps it right (adjtimex(2))",
-            "the time shown in a capture; which day and hour it belongs to is the collector's clock's matter",
+            "it is not synchronised (adjtimex(2))",
+            "the time shown in a capture; its day and hour come from the collector's clock",
             "sudo timedatectl set-ntp true",
         )
 

@@ -98,17 +98,19 @@ class JitNames:
         notes = []
         if self._denied:
             notes.append(
-                f"the perf maps of {len(self._denied)} processes could not be read: "
-                "the gateway lacks CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH"
+                f"no access to the perf maps of {len(self._denied)} processes: the gateway lacks "
+                "CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH"
             )
         for pid, why in sorted(self._refused.items())[:_MAX_REPORTED]:
             notes.append(f"the perf map of process {pid} was not used: {why}")
         if len(self._refused) > _MAX_REPORTED:
-            notes.append(f"nor were those of {len(self._refused) - _MAX_REPORTED} other processes")
+            notes.append(
+                f"the perf maps of {len(self._refused) - _MAX_REPORTED} other processes were not used, either"
+            )
         if self._left_out:
             notes.append(
-                f"the perf maps of {len(self._left_out)} processes were read in part, or not at all: "
-                "they exceed the size, number or look-ups of one capture"
+                f"the perf maps of {len(self._left_out)} processes were read only partly, or not at "
+                "all: they exceed the limits of one capture (size, number, look-ups)"
             )
         return notes
 

@@ -94,9 +94,9 @@ def _open(owner: Owner, number: int, *, since: float) -> int | None:
     except FileRefused as reason:
         raise MapRefused(str(reason)) from reason
     except PermissionError as reason:
-        raise AccessDenied(f"the perf map of process {owner.pid} may not be read") from reason
+        raise AccessDenied(f"no access to the perf map of process {owner.pid}") from reason
     except OSError as reason:
-        raise MapRefused(f"it cannot be opened: {reason.strerror}") from reason
+        raise MapRefused(f"cannot open it: {reason.strerror}") from reason
 
 
 def _open_below(root: int, name: str, owner: Owner, since: float) -> int | None:
@@ -115,7 +115,7 @@ def _open_below(root: int, name: str, owner: Owner, since: float) -> int | None:
 
 def _check(status: os.stat_result, owner: Owner, since: float) -> None:
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
-        raise MapRefused("it is no regular file, or a link")
+        raise MapRefused("it is not a regular file, or it is a link")
     if status.st_uid == _ROOT and _ROOT not in owner.users and owner.may_mount:
         raise MapRefused("root owns it, but the process may have mounted it there")
     if status.st_uid != _ROOT and status.st_uid not in owner.users:
@@ -129,9 +129,9 @@ def _read(path: str) -> bytes:
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - Path costs twice the read
             return file.read(_STATUS_BYTES)
     except (FileNotFoundError, ProcessLookupError) as reason:
-        raise ProcessGone(f"{path} is gone") from reason
+        raise ProcessGone(f"{path} does not exist any more") from reason
     except PermissionError as reason:
-        raise AccessDenied(f"{path} may not be read") from reason
+        raise AccessDenied(f"no access to {path}") from reason
     except OSError as reason:
         # The kernel returns EINVAL for a zombie.
-        raise ProcessGone(f"{path} cannot be read any more: {reason.strerror}") from reason
+        raise ProcessGone(f"cannot read {path} any more: {reason.strerror}") from reason

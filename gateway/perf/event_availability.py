@@ -25,13 +25,13 @@ _SPIN_S: Final = 0.002
 
 _HINTS: Final = {
     capture_pb2.SUPPORT_OK: "",
-    capture_pb2.SUPPORT_DENIED: "run as root or grant CAP_PERFMON (where kernel.perf_event_paranoid is 3 or more, Debian's "
-    "and Ubuntu's kernels want it at 2, or CAP_SYS_ADMIN); in a container also allow perf_event_open",
+    capture_pb2.SUPPORT_DENIED: "run as root or grant CAP_PERFMON (if kernel.perf_event_paranoid is 3 or more, kernels of Debian "
+    "and Ubuntu need 2, or CAP_SYS_ADMIN); in a container also allow perf_event_open",
     capture_pb2.SUPPORT_BUSY: "another program holds the counter: perf, or sysctl kernel.nmi_watchdog=0 frees one",
     capture_pb2.SUPPORT_UNSUPPORTED: "this CPU, or the hypervisor above it, has no such counter",
-    capture_pb2.SUPPORT_NOT_COUNTED: "it opens but never counts: the hypervisor's counters are not real",
+    capture_pb2.SUPPORT_NOT_COUNTED: "it opens but never counts: the hypervisor does not provide real counters",
 }
-_COUNT_IT: Final = "cannot be sampled, but counted: --counter"
+_COUNT_IT: Final = "it cannot be sampled, only counted: --counter"
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ def _of_msr(register: str, called: str, sys: Path) -> Event:
 
 
 def _unknown_event(name: str, known: bool) -> EventUnavailable:
-    why = "no known event of this CPU" if known else "unknown event"
+    why = "not a known event of this CPU" if known else "unknown event"
     return EventUnavailable(
         f"{name}: {why}", support=capture_pb2.SUPPORT_UNSUPPORTED, errno=errno.ENOENT if known else 0
     )

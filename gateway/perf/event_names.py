@@ -91,7 +91,7 @@ def parse_event_name(text: str) -> EventName:
                 f"{text!r} is not an event of a source: those look like pmu:cpu:event=0x3c,umask=0"
             )
         return SourceName(source, parse_terms(terms))
-    raise BadEventName(f"{text!r} begins with none of tracepoint:, raw: and pmu:")
+    raise BadEventName(f"{text!r} does not begin with tracepoint:, raw: or pmu:")
 
 
 def parse_terms(text: str) -> tuple[Term, ...]:

@@ -118,7 +118,7 @@ def _cpus(folder: Path) -> tuple[int, ...] | None:
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise BadFormat(f"{folder.name}/cpumask is no list of CPUs") from error
+        raise BadFormat(f"{folder.name}/cpumask is not a list of CPUs") from error
     if not listed:
         raise BadFormat(f"{folder.name}/cpumask names no CPU")
     return tuple(listed)

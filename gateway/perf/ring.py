@@ -45,7 +45,7 @@ class Ring:
         data, mask, data_bytes = self._data, self._mask, self.data_bytes
         if head - position > data_bytes:
             raise GatewayError(
-                f"the kernel's ring is said to hold {head - position} bytes; its head was misread"
+                f"the kernel's ring seems to have {head - position} bytes; its head was misread"
             )
         while position < head:
             start = position & mask

@@ -273,8 +273,8 @@ class Sampler(ABC):
                 self._unmap()
                 if size <= SMALL_RING_BYTES:
                     raise EventUnavailable(
-                        f"RLIMIT_MEMLOCK leaves no room for a ring of {SMALL_RING_BYTES >> 10} KiB per CPU; "
-                        "grant CAP_IPC_LOCK or raise it (systemd: LimitMEMLOCK=infinity)",
+                        f"RLIMIT_MEMLOCK is too low for a ring of {SMALL_RING_BYTES >> 10} KiB per "
+                        "CPU; grant CAP_IPC_LOCK or raise it (systemd: LimitMEMLOCK=infinity)",
                         support=support_of(errno.EPERM),
                         errno=errno.EPERM,
                     ) from error

@@ -59,7 +59,7 @@ def parse_format(text: str) -> Field:
     """Parse `config:0-7,32-35` of a file in `format`."""
     match = _FIELD.fullmatch(text.strip())
     if not match:
-        raise BadFormat(f"{text.strip()!r} is no place of a term")
+        raise BadFormat(f"{text.strip()!r} is not the position of a term")
     ranges = []
     seen = 0
     for part in match[2].split(","):
@@ -67,7 +67,7 @@ def parse_format(text: str) -> Field:
         low, high = int(first), int(last or first)
         bits = ((1 << (high - low + 1)) - 1) << low if low <= high < _WORD_BITS else 0
         if not bits or bits & seen:
-            raise BadFormat(f"{text.strip()!r}: bits {part} make no sense")
+            raise BadFormat(f"{text.strip()!r}: bits {part} are invalid")
         seen |= bits
         ranges.append((low, high))
     return Field(match[1], tuple(ranges))
@@ -77,7 +77,7 @@ def parse_scale(text: str) -> float:
     """Parse a `.scale` file: the value of one count, a positive number."""
     scale = float(text.strip()) if _SCALE.fullmatch(text.strip()) else math.nan
     if not math.isfinite(scale) or scale <= 0:
-        raise BadFormat(f"{text.strip()!r} is no scale")
+        raise BadFormat(f"{text.strip()!r} is not a scale")
     return scale
 
 
@@ -85,7 +85,7 @@ def parse_unit(text: str) -> tuple[str, float]:
     """A `.unit` file as our unit and the factor to it: "MiB" is 1048576 bytes; an unknown unit stays as it is."""
     unit = text.strip()
     if not unit or not unit.isprintable() or len(unit) > _WORD_BITS:
-        raise BadFormat(f"{unit[:_WORD_BITS]!r} is no unit")
+        raise BadFormat(f"{unit[:_WORD_BITS]!r} is not a unit")
     return _UNITS.get(unit.lower(), (unit, 1.0))
 
 
@@ -93,5 +93,5 @@ def parse_id(text: str) -> int:
     """Parse the number in a tracepoint's `id` file, or in `type`."""
     number = text.strip()
     if not _DECIMAL.fullmatch(number) or int(number) >= 1 << 32:
-        raise BadFormat(f"{number[:_WORD_BITS]!r} is no number of an event")
+        raise BadFormat(f"{number[:_WORD_BITS]!r} is not an event number")
     return int(number)

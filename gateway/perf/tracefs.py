@@ -35,7 +35,7 @@ def tracepoint_id(name: TracepointName, mounts: Sequence[Path] = MOUNTS) -> int:
             if error.errno not in {errno.ENOENT, errno.ENOTDIR} and code == errno.ENOENT:
                 code = error.errno or errno.EIO
     if code in {errno.EACCES, errno.EPERM}:
-        raise _unavailable(name, code, "tracefs is closed to this user; grant CAP_DAC_READ_SEARCH")
+        raise _unavailable(name, code, "this user has no access to tracefs; grant CAP_DAC_READ_SEARCH")
     if not mounted:
         raise _unavailable(name, code, f"tracefs is not mounted; run: {_MOUNT}")
     raise _unavailable(name, code, "this kernel has no such tracepoint")

@@ -95,7 +95,7 @@ class WindowCounters:
         """
         hierarchy = perf_hierarchy(self._proc)
         if hierarchy is None:
-            return ["control groups are not counted: no hierarchy of them that perf events know is mounted"]
+            return ["control groups are not counted: no hierarchy that perf events support is mounted"]
         by_path: dict[str, int] = {}
         for pid, count in samples.items():
             if path := hierarchy.path_of(pid, self._proc):

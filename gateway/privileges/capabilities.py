@@ -24,15 +24,14 @@ PERFMON: Final = Capability(
     "CAP_PERFMON",
     38,
     "samples whole CPUs, the kernel included, and counts events",
-    "everything but the gateway's own user's processes, and all counters; under kernel.perf_event_paranoid 3 and "
-    "above everything",
+    "all processes of other users, and all counters; with kernel.perf_event_paranoid 3 and above, everything",
 )
 SYS_PTRACE: Final = Capability(
     "CAP_SYS_PTRACE",
     19,
     "reads memory maps and identities of other users' processes",
-    "names of other users' programs and stacks through their deleted binaries; before Linux 6.15, where CAP_PERFMON "
-    "began to do for maps, all of their stacks",
+    "names of other users' programs and stacks through their deleted binaries; before Linux 6.15, "
+    "which accepts CAP_PERFMON for maps, all of their stacks",
 )
 CHECKPOINT_RESTORE: Final = Capability(
     "CAP_CHECKPOINT_RESTORE",
@@ -44,21 +43,21 @@ SYSLOG: Final = Capability(
     "CAP_SYSLOG",
     34,
     "reads the kernel's addresses (/proc/kallsyms)",
-    "where code of the kernel lies, so its names: all of it is one unnamed place",
+    "addresses and names of kernel code: the whole kernel is one unnamed frame",
 )
 DAC_READ_SEARCH: Final = Capability(
     "CAP_DAC_READ_SEARCH",
     2,
     "reads files that their mode hides: /proc/PID/map_files, binaries, perf maps, tracefs",
-    "stacks through binaries that only their owner may read, what map_files is for (deleted binaries), names of "
-    "others' JIT code, tracepoints",
+    "stacks through binaries that only their owner can read and through deleted binaries "
+    "(map_files), names of other users' JIT code, tracepoints",
 )
 IPC_LOCK: Final = Capability(
     "CAP_IPC_LOCK",
     14,
     "locks rings of 1 MiB and more for each CPU",
-    "samples of high rates on busy CPUs: rings hold 512 KiB, where kernel.perf_event_mlock_kb and RLIMIT_MEMLOCK "
-    "grant no more",
+    "samples of high rates on busy CPUs: rings have only 512 KiB if kernel.perf_event_mlock_kb and "
+    "RLIMIT_MEMLOCK permit no more",
 )
 NEEDED: Final = (PERFMON, SYS_PTRACE, CHECKPOINT_RESTORE, SYSLOG, DAC_READ_SEARCH, IPC_LOCK)
 """The capabilities that the gateway keeps if it is started with them."""
@@ -67,14 +66,14 @@ SYS_NICE: Final = Capability(
     "CAP_SYS_NICE",
     23,
     "reads rings before other programs run, where RLIMIT_NICE does not allow it",
-    "samples on a machine with far more to run than CPUs; they are counted as lost",
+    "samples on a machine with far more runnable threads than CPUs; they are counted as lost",
 )
 SYS_ADMIN: Final = Capability(
     "CAP_SYS_ADMIN",
     21,
-    "stands for CAP_PERFMON and CAP_CHECKPOINT_RESTORE before Linux 5.9, and for CAP_PERFMON on Debian's and "
-    "Ubuntu's kernels while kernel.perf_event_paranoid is 3 or more",
-    "what it stands for",
+    "replaces CAP_PERFMON and CAP_CHECKPOINT_RESTORE before Linux 5.9, and CAP_PERFMON on kernels of "
+    "Debian and Ubuntu while kernel.perf_event_paranoid is 3 or more",
+    "everything that the replaced capabilities permit",
 )
 # Debian's and Ubuntu's kernels have levels above Linux's 2 that only CAP_SYS_ADMIN passes: seen on 6.12.107+deb13,
 # where CAP_PERFMON gets EACCES.

@@ -166,7 +166,7 @@ def _set_capabilities(mask: int) -> None:
         *(_Half(mask >> shift & 0xFFFFFFFF, mask >> shift & 0xFFFFFFFF, 0) for shift in (0, 32))
     )
     if _libc.capset(ctypes.byref(_Header(_VERSION_3, 0)), halves):
-        raise CannotConfine(f"capabilities cannot be given up: {os.strerror(ctypes.get_errno())}")
+        raise CannotConfine(f"cannot drop capabilities: {os.strerror(ctypes.get_errno())}")
 
 
 def _prctl(option: int, value: int) -> None:

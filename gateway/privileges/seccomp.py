@@ -100,7 +100,7 @@ def refuse_system_calls() -> str:
     `no_new_privs` must be set. Installed filters stay in force.
     """
     if (machine := os.uname().machine) != "x86_64":
-        return f"numbers of {machine} are not known"
+        return f"system call numbers of {machine} are unknown"
     program = build_filter()
     held = ctypes.create_string_buffer(program)
     described = ctypes.byref(_Program(len(program) // 8, ctypes.addressof(held)))

@@ -43,9 +43,9 @@ _AT_STATX_DONT_SYNC: Final = 0x4000
 _AT_EMPTY_PATH: Final = 0x1000
 _libc: Final = ctypes.CDLL(None)
 
-USERS_PROGRAM: Final = "a user's program serves its file system (FUSE) and could keep the gateway waiting"
-OVERLAY: Final = "its file system lies over others, which a user's program may serve (FUSE)"
-UNKNOWN: Final = "the kernel does not say which file system it is on"
+USERS_PROGRAM: Final = "a user's program serves its file system (FUSE) and could block the gateway"
+OVERLAY: Final = "its file system is stacked on others, which a user's program may serve (FUSE)"
+UNKNOWN: Final = "the kernel does not report its file system"
 
 
 def served_by_kernel(pid: int) -> Callable[[Device], bool]:

@@ -87,7 +87,7 @@ def _read(pid: int, name: str, *, required: bool = False) -> bytes:
             raise ProcessGone(f"process {pid} has ended") from reason
     except PermissionError as reason:
         if required:
-            raise AccessDenied(f"process {pid} may not be looked at") from reason
+            raise AccessDenied(f"no access to process {pid}") from reason
     except OSError:
         if required:
             raise

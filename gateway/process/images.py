@@ -262,7 +262,7 @@ class Images:
         if vma.path == VDSO:
             return self._vdso(source)
         if not vma.has_file:
-            return Image(self, source, why="no file behind this memory")
+            return Image(self, source, why="this memory has no file")
         why = "the mapped file cannot be opened"
         for candidate in self._open_files(pid, vma):
             known = self._by_content.get(candidate.signature)
@@ -345,4 +345,4 @@ def own_vdso() -> bytes:
     for vma in read_executable_maps(os.getpid()):
         if vma.path == VDSO:
             return ctypes.string_at(vma.start, vma.end - vma.start)
-    raise BadImage("this kernel gives no vdso")
+    raise BadImage("this kernel provides no vdso")

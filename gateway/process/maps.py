@@ -105,7 +105,7 @@ def read_executable_maps(pid: int) -> list[Vma]:
     except (FileNotFoundError, ProcessLookupError) as reason:
         raise ProcessGone(f"process {pid} has ended") from reason
     except PermissionError as reason:
-        raise AccessDenied(f"the mappings of process {pid} may not be read") from reason
+        raise AccessDenied(f"no access to the mappings of process {pid}") from reason
 
 
 def parse_maps(text: bytes) -> list[Vma]:

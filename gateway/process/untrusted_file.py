@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _LOOK: Final = os.O_PATH | os.O_CLOEXEC
 _READ: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _PIECE_BYTES: Final = 1 << 18
-NO_REGULAR_FILE: Final = "it is no regular file"
+NO_REGULAR_FILE: Final = "it is not a regular file"
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def pinned_by_walk(path: str, *, pid: int | None = None, folder: int | None = No
     viewer = os.getpid() if pid is None else pid
     names = [name for name in path.split("/") if name not in {"", "."}]
     if not names or ".." in names:
-        raise FileRefused("it is no path of a file")
+        raise FileRefused("it is not a file path")
     at = os.open("/" if folder is None else ".", _LOOK | os.O_DIRECTORY, dir_fd=folder)
     try:
         mount = b""
@@ -87,7 +87,7 @@ def open_pinned(descriptor: int) -> int:
         return os.open(f"/proc/self/fd/{descriptor}", _READ)
     except BlockingIOError as reason:
         raise FileRefused(
-            "a process holds a lease on it (F_SETLEASE), for which opening it would wait"
+            "another process holds a lease on it (F_SETLEASE), and opening it would block"
         ) from reason
 
 

@@ -47,12 +47,12 @@ class Admission:
         if waited_ms > ttl_ms:
             raise PlanRefused(
                 gateway_pb2.Refusal.EXPIRED,
-                f"the plan expired: it had to start within {ttl_ms} ms and waited {waited_ms:.0f} ms",
+                f"the plan expired: it waited {waited_ms:.0f} ms, and its limit is {ttl_ms} ms",
             )
         with self._lock:
             if plan.visit_id in self._served_visits:
                 raise PlanRefused(
-                    gateway_pb2.Refusal.REPEATED, "this visit was served before; draw a new visit id"
+                    gateway_pb2.Refusal.REPEATED, "this visit id was used before; use a new one"
                 )
             if self._active >= self._limits.max_concurrent:
                 raise PlanRefused(

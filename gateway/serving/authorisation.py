@@ -101,8 +101,9 @@ class Authorisation(grpc.ServerInterceptor):
             )
         context.abort(
             grpc.StatusCode.PERMISSION_DENIED,
-            f"the certificate of {who[:200]} names no role that may call {method[:64]}; `fleetprof certs issue "
-            "collector` makes one that may, and fleetprof-gateway --allow-caller NAME admits one of another authority",
+            f"the certificate of {who[:200]} has no role that permits {method[:64]}; `fleetprof certs "
+            "issue collector` creates a suitable certificate, and fleetprof-gateway --allow-caller "
+            "NAME admits one of another authority",
         )
 
 

@@ -94,7 +94,7 @@ class Connections:
         if caller.family == socket.AF_UNIX:
             return
         if (crowding := self._unverified.add(pending, address_of(peer[0]))) is not None:
-            self._log_rejected("too many strangers")
+            self._log_rejected("too many connections without a permitted call")
             crowding.close()
 
     def connect_complete(self) -> None:
@@ -179,7 +179,7 @@ class Connections:
         if relay in self._unverified:
             self._unverified.remove(relay)
             if relay.draining_since is not None:
-                self._log_rejected("the server hung up before it permitted a call")
+                self._log_rejected("the server closed the connection before it permitted a call")
 
     def _draining(self) -> dict[Relay, float]:
         """Relays whose server has ended, each with the time of the end."""

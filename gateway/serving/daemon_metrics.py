@@ -36,19 +36,23 @@ def daemon_metrics(state: DaemonState) -> dict[str, Metric]:
         cpu += cpu_seconds(state.server)
         memory += resident_bytes(state.server)
     return {
-        f"{_PREFIX}_ready": ("gauge", "1 unless the server part died or could not start.", state.is_ready),
+        f"{_PREFIX}_ready": ("gauge", "1 unless the server part died or failed to start.", state.is_ready),
         f"{_PREFIX}_server_running": (
             "gauge",
-            "1 while the server part runs: it ends when idle.",
+            "1 while the server part runs; it ends when idle.",
             state.is_up,
         ),
         f"{_PREFIX}_server_starts_total": ("counter", "Starts of the server part.", state.starts),
-        f"{_PREFIX}_server_deaths_total": ("counter", "Times it died or could not start.", state.deaths),
+        f"{_PREFIX}_server_deaths_total": (
+            "counter",
+            "Deaths and failed starts of the server part.",
+            state.deaths,
+        ),
         f"{_PREFIX}_callers": ("gauge", "Connections open now.", state.connections),
         f"{_PREFIX}_cpu_seconds_total": ("counter", "CPU time of both parts, captures included.", cpu),
         f"{_PREFIX}_resident_bytes": (
             "gauge",
-            "Resident memory of both parts, what they share counted twice.",
+            "Resident memory of both parts; shared memory is counted twice.",
             memory,
         ),
     }

@@ -84,10 +84,11 @@ def require_private(folder: Path) -> None:
     except FileNotFoundError:
         raise UnsafeAddress(f"{folder} does not exist; make it with: mkdir -m 0700 -p {folder}") from None
     if status.st_uid not in (0, os.geteuid()):
-        raise UnsafeAddress(f"{folder} belongs to user {status.st_uid}, who could replace the socket")
+        raise UnsafeAddress(f"{folder} belongs to user {status.st_uid}, and that user can replace the socket")
     if status.st_mode & _WRITABLE_BY_OTHERS:
         raise UnsafeAddress(
-            f"others can write to {folder} and replace the socket; choose another folder or: chmod go-w {folder}"
+            f"other users can write to {folder} and replace the socket; choose another folder or: "
+            f"chmod go-w {folder}"
         )
 
 
@@ -125,5 +126,5 @@ def _remove_stale(path: Path) -> None:
             path.unlink()
             return
         except OSError as error:
-            raise UnsafeAddress(f"{path} exists and cannot be checked: {error.strerror}") from error
+            raise UnsafeAddress(f"cannot check the existing {path}: {error.strerror}") from error
     raise UnsafeAddress(f"another process listens on {path}; stop it first")

@@ -86,9 +86,9 @@ class MetricsServer:
         path = rest.partition(" ")[0].partition("?")[0]
         answer = self._answers.get(path)
         if method not in {"GET", "HEAD"}:
-            status, text = "405 Method Not Allowed", "Only GET is answered.\n"
+            status, text = "405 Method Not Allowed", "Only GET is supported.\n"
         elif answer is None:
-            status, text = "404 Not Found", "There are /healthz, /readyz and /metrics.\n"
+            status, text = "404 Not Found", "Paths: /healthz, /readyz and /metrics.\n"
         else:
             well, text = answer()
             status = "200 OK" if well else "503 Service Unavailable"

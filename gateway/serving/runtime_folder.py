@@ -40,7 +40,7 @@ class RuntimeFolder:
         with contextlib.suppress(FileExistsError):
             self.path.mkdir(mode=0o700)
         if not _is_ours(self.path):
-            raise FileExistsError(errno.EEXIST, "not this daemon's folder any more", str(self.path))
+            raise FileExistsError(errno.EEXIST, "the folder no longer belongs to this daemon", str(self.path))
         if not (self.path / _LOCK).exists():
             before, self._lock = self._lock, _locked(self.path)
             os.close(before)
@@ -69,7 +69,7 @@ def sweep(parent: Path) -> None:
         with contextlib.suppress(OSError):
             if _is_abandoned(folder):
                 shutil.rmtree(folder)
-                _log.info("removed what a killed daemon left", extra={"fields": {"folder": folder}})
+                _log.info("removed files of a killed daemon", extra={"fields": {"folder": folder}})
 
 
 def _locked(folder: Path) -> int:

@@ -132,7 +132,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
         except CaptureCancelled:
             if self._stopping.is_set():
                 yield self._symbols_refusal(
-                    gateway_pb2.SymbolsRefusal.FAILED, "the gateway was stopped meanwhile", fields
+                    gateway_pb2.SymbolsRefusal.FAILED, "the gateway was stopped", fields
                 )
         except GeneratorExit:
             raise
@@ -158,7 +158,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
             yield self._calibrate_refusal(refused.reason, str(refused))
         except CaptureCancelled:
             if self._stopping.is_set():
-                yield self._calibrate_refusal(refusals.FAILED, "the gateway was stopped meanwhile")
+                yield self._calibrate_refusal(refusals.FAILED, "the gateway was stopped")
             else:
                 _log.info("calibration cancelled")
         except GeneratorExit:
@@ -210,7 +210,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                 if not runner.sampled_events:
                     raise PlanRefused(
                         gateway_pb2.Refusal.UNSUPPORTED,
-                        "no event of the plan could be opened on this machine",
+                        "none of the plan's events can be opened on this machine",
                     )
                 packed = runner.pack()
             yield from _deliver(packed, runner)

@@ -343,4 +343,4 @@ def close_queued(sockets: Sequence[socket.socket], *, already: int = 0) -> None:
                 listening.accept()[0].close()
                 callers += 1
     if callers:
-        _log.warning("connections closed unserved", extra={"fields": {"connections": callers}})
+        _log.warning("connections closed without service", extra={"fields": {"connections": callers}})

@@ -106,7 +106,7 @@ def _read(tls: TlsFiles) -> grpc.ServerCertificateConfiguration:
             trial.load_verify_locations(authority)
     except ssl.SSLError as error:
         raise BadCertificates(
-            f"{authority} holds no certificate of an authority: {error.reason or error}"
+            f"{authority} contains no certificate of an authority: {error.reason or error}"
         ) from error
     return grpc.ssl_server_certificate_configuration(
         [(tls.key.read_bytes(), tls.certificate.read_bytes())],

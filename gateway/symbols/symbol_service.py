@@ -104,7 +104,8 @@ class SymbolService:
             if file is None:
                 raise SymbolsRefused(
                     _Refusal.GONE,
-                    f"{seen.path or 'its file'} is gone, or has other content than the sampled build",
+                    f"{seen.path or 'its file'} does not exist any more, or its content differs from "
+                    "the sampled build",
                 )
             try:
                 name = seen.path.rpartition("/")[2]
@@ -126,7 +127,7 @@ class SymbolService:
                 "this gateway shares symbols, not whole files; the operator can enable them with --share-symbols files",
             )
         if len(request.build_id) > _MAX_BUILD_ID_BYTES or len(request.content_key) > _MAX_CONTENT_KEY:
-            raise SymbolsRefused(_Refusal.INVALID, "build_id or content_key is too long to be one")
+            raise SymbolsRefused(_Refusal.INVALID, "build_id or content_key is too long")
         if request.what != _Request.KERNEL and not (request.build_id or request.content_key):
             raise SymbolsRefused(_Refusal.INVALID, "one of build_id and content_key must be set")
 
@@ -171,7 +172,7 @@ def _vdso(build_id: bytes) -> Content:
     """The vdso: the kernel maps the same image into every process, so this is the gateway's own."""
     image = own_vdso()
     if not build_id or build_id not in image:
-        raise SymbolsRefused(_Refusal.GONE, "the kernel gives another vdso than the sampled one")
+        raise SymbolsRefused(_Refusal.GONE, "the kernel provides another vdso than the sampled one")
     return Content(VDSO, len(image), sliced(image))
 
 
@@ -181,7 +182,7 @@ def _content(file: BuildFile, name: str, what: int, pace: Pace) -> Content:
     try:
         small = SmallElf(file.read, file.size, pace.pause)
     except BadImage as error:
-        raise SymbolsRefused(_Refusal.GONE, f"{name} cannot be read: {error}") from error
+        raise SymbolsRefused(_Refusal.GONE, f"cannot read {name}: {error}") from error
     return Content(name, small.raw_bytes, small.pieces())
 
 
@@ -197,7 +198,7 @@ def _deliver(content: Content, limit: int, pace: Pace) -> Iterator[gateway_pb2.S
     if content.raw_bytes > limit:
         raise SymbolsRefused(
             _Refusal.TOO_LARGE,
-            f"{content.name} would take {content.raw_bytes:,} bytes; {limit:,} are allowed",
+            f"{content.name} has {content.raw_bytes:,} bytes; the limit is {limit:,}",
         )
     yield gateway_pb2.SymbolsReply(
         begin=gateway_pb2.SymbolsBegin(name=content.name, raw_bytes=content.raw_bytes)

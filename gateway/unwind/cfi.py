@@ -83,14 +83,14 @@ def cie_distance(entry: bytes) -> int:
     """Return the distance in bytes from an FDE back to its CIE. Raises BadImage if the entry is not an FDE."""
     distance = _cie_pointer(entry)
     if not distance:
-        raise BadImage("a CIE lies where an FDE should")
+        raise BadImage("found a CIE instead of an FDE")
     return distance - 4
 
 
 def read_cie(entry: bytes, address: int) -> Cie:
     """Read a CIE that lies at virtual address `address`. Raises BadImage."""
     if _cie_pointer(entry):
-        raise BadImage("an FDE lies where a CIE should")
+        raise BadImage("found an FDE instead of a CIE")
     try:
         return _read_cie(entry, address)
     except (IndexError, error) as reason:
@@ -241,7 +241,7 @@ def _run(program: bytes, position: int, cie: Cie, entry: Entry, *, address: int)
             target, position = read_pointer(program, position, cie.pointer_encoding, pc=address + position)
             advance = target - location
             if advance < 0:
-                raise BadImage("set_loc goes back")
+                raise BadImage("set_loc moves backwards")
         elif byte == 0x2E:  # GNU_args_size
             _, position = read_uleb(program, position)
         else:

@@ -201,7 +201,7 @@ class UnwindTable:
             return
         offset, size, address = place
         if size > MAX_SECTION_BYTES:
-            raise BadImage(f"no .eh_frame_hdr, and .eh_frame of {size} bytes is too large to read through")
+            raise BadImage(f"no .eh_frame_hdr, and .eh_frame of {size} bytes is too large to be scanned")
         self._starts, self._frames = scan(self._read(offset, size), address)
         self._base = address
         self.table_bytes = 16 * len(self._starts)

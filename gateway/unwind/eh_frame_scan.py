@@ -73,7 +73,7 @@ def scan(section: bytes, address: int) -> tuple[array[int], array[int]]:
     try:
         return array("q", [start for start, _ in found]), array("q", [place for _, place in found])
     except OverflowError as reason:
-        raise BadImage("an .eh_frame entry is for no address") from reason
+        raise BadImage("an .eh_frame entry covers no address") from reason
 
 
 def _cie(entry: bytes, address: int) -> Cie | None:

@@ -105,7 +105,7 @@ def _run(
             position += 1
         elif operation != 0x96:  # nop
             _rearrange_or_compute(operation, stack)
-    raise CannotEvaluate("a call frame expression does not end")
+    raise CannotEvaluate("a call frame expression is cut off")
 
 
 def _rearrange_or_compute(operation: int, stack: list[int]) -> None:
@@ -171,7 +171,7 @@ def _compare(operation: int, left: int, right: int) -> int:
         return int(left < right)
     if operation == 0x2E:  # ne
         return int(left != right)
-    raise CannotEvaluate(f"operation {operation:#04x} does not belong into call frame information")
+    raise CannotEvaluate(f"operation {operation:#04x} is not allowed in call frame information")
 
 
 def _signed(value: int) -> int:

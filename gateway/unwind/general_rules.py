@@ -114,7 +114,7 @@ class Frame:
         if number == _RBX and self.rbx != LOST:
             return self.rbx
         if self.registers is None or number not in _PLACES:
-            raise CannotEvaluate(f"register {number} is not known here")
+            raise CannotEvaluate(f"register {number} is not supported")
         return self.registers[_PLACES[number]]
 
     def _word(self, address: int) -> int:

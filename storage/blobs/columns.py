@@ -73,9 +73,9 @@ def pack_many(columns: Sequence[Ints], counts: Ints) -> list[bytes]:
     for column in columns:
         values = np.asarray(column, np.int64)
         if len(values) != bounds[-1]:
-            raise ValueError("every column has as many rows as the counts say")
+            raise ValueError("the counts and the number of rows differ")
         if values.size and int(values.min()) < 0:
-            raise ValueError("columns hold non-negative integers")
+            raise ValueError("columns must hold non-negative integers")
         ends = bounds
         for level, (dtype, escape) in zip(levels, _WIDTHS, strict=True):
             level.append(_Level(np.minimum(values, escape).astype(dtype).tobytes(), ends, dtype.itemsize))
@@ -92,7 +92,7 @@ def pack_bytes(column: npt.NDArray[np.uint8], counts: Ints) -> list[bytes]:
     """The blobs of a column of bytes that holds one blob's rows after the other's; inverse of `unpack_bytes`."""
     source, ends = column.tobytes(), np.cumsum(counts).tolist()
     if len(source) != (ends[-1] if ends else 0):
-        raise ValueError("the column has as many rows as the counts say")
+        raise ValueError("the counts and the number of rows differ")
     return [_blob(source[low:high]) for low, high in pairwise([0, *ends])]
 
 
@@ -116,7 +116,7 @@ def unpack(blobs: Sequence[bytes | memoryview], counts: Ints, width: int) -> lis
     """
     rows = np.asarray(counts, np.int64)
     if len(rows) != len(blobs):
-        raise ValueError("one count for each blob")
+        raise ValueError("the number of counts and of blobs differ")
     if not blobs:
         return [np.empty(0, np.int64) for _ in range(width)]
     payloads = [_payload(blob, n, width) for blob, n in zip(blobs, rows.tolist(), strict=True)]
@@ -143,7 +143,7 @@ def unpack(blobs: Sequence[bytes | memoryview], counts: Ints, width: int) -> lis
             elif len(where):
                 columns[c][where] = values
                 if int(values.min()) < _smallest(dtype):
-                    raise CorruptChunk("an integer that fits a narrower list was in a wider one")
+                    raise CorruptChunk("an integer is stored wider than necessary")
             if escape == _LAST:
                 continue
             listed = np.flatnonzero(values == escape)
@@ -159,7 +159,7 @@ def unpack_bytes(blobs: Sequence[bytes | memoryview], counts: Ints) -> npt.NDArr
     """The bytes of many blobs, concatenated in order; `counts` are the bytes of each. Raises `CorruptChunk`."""
     payloads = [_payload(blob, n, 1) for blob, n in zip(blobs, counts.tolist(), strict=True)]
     if any(len(payload) != n for payload, n in zip(payloads, counts.tolist(), strict=True)):
-        raise CorruptChunk("a blob holds more or fewer bytes than it should")
+        raise CorruptChunk("a blob has a wrong number of bytes")
     return np.frombuffer(b"".join(payloads), np.uint8)
 
 
@@ -229,7 +229,7 @@ def _payload(blob: bytes | memoryview, n: int, width: int) -> bytes | memoryview
     if view[0] == _STORED:
         return view[1:]
     if view[0] != _ZSTD:
-        raise CorruptChunk(f"blob format {view[0]} is not known here")
+        raise CorruptChunk(f"blob format {view[0]} is unknown")
     frame = view[1:]
     try:
         size = zstandard.frame_content_size(frame)
@@ -237,7 +237,7 @@ def _payload(blob: bytes | memoryview, n: int, width: int) -> bytes | memoryview
             raise CorruptChunk(f"a blob of {n} rows claims {size} bytes")
         return _codecs.decompressor.decompress(frame)
     except zstandard.ZstdError as error:
-        raise CorruptChunk(f"a blob does not decompress: {error}") from error
+        raise CorruptChunk(f"cannot decompress a blob: {error}") from error
 
 
 def steps(ids: Ints, counts: Ints) -> Ints:

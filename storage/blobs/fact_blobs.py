@@ -51,11 +51,11 @@ def encode_many(stack_ids: npt.ArrayLike, values: npt.ArrayLike, counts: npt.Arr
     amounts = np.asarray(values, np.int64)
     rows = np.asarray(counts, np.int64)
     if ids.shape != amounts.shape or ids.ndim != 1 or int(rows.sum()) != len(ids):
-        raise ValueError("one value for each stack id")
+        raise ValueError("the number of values and of stack ids differ")
     filled = rows > 0
     differences = steps(ids, rows)
     if ids.size and (int(differences.min()) < 1 or int(amounts.min()) < 1):
-        raise ValueError("stack ids ascend strictly from 1, values are at least 1")
+        raise ValueError("stack ids must ascend strictly from 1, and values must be at least 1")
     divisors = np.ones(len(rows), np.int64)
     if ids.size:
         divisors[filled] = np.gcd.reduceat(amounts, (np.cumsum(rows) - rows)[filled])
@@ -84,7 +84,7 @@ def decode_many(
     if not len(differences):
         return np.empty(0, np.int32), values
     if int(differences.min()) < 1 or int(values.min()) < 1:
-        raise CorruptChunk("a chunk holds a stack twice or a value of 0")
+        raise CorruptChunk("a chunk contains a stack twice or a value of 0")
     ids = from_steps(differences, rows)
     if divisors is not None:
         values = values * np.repeat(divisors, rows)
@@ -99,7 +99,7 @@ def _strip_divisors(blobs: Sequence[bytes | memoryview]) -> tuple[Ints, list[byt
             plain.append(blob)
             continue
         if len(blob) < 1 + _U64.size:
-            raise CorruptChunk("a scaled chunk without its divisor")
+            raise CorruptChunk("a scaled chunk has no divisor")
         divisors[i] = _U64.unpack_from(blob, 1)[0]
         plain.append(bytes((blob[0] & ~_SCALED,)) + bytes(blob[1 + _U64.size :]))
     return divisors, plain
@@ -134,7 +134,7 @@ def encode_lines_many(lines: Lines, counts: npt.ArrayLike) -> list[bytes]:
     fresh[(np.cumsum(rows) - rows)[rows > 0]] = True
     ascends = np.diff((function << 32) | line, prepend=-1) > 0
     if not bool((ascends | fresh).all()):
-        raise ValueError("lines are sorted by function and line, each once")
+        raise ValueError("lines must be sorted by function and line, without duplicates")
     functions = steps(function, rows)
     within = line.copy()
     same = np.flatnonzero((functions == 0) & ~fresh)
@@ -166,10 +166,10 @@ def decode_lines(blobs: Sequence[bytes | memoryview], counts: npt.ArrayLike) -> 
     line = np.cumsum(within)
     line -= np.repeat(line[starts] - within[starts], np.diff(np.append(starts, len(line))))
     if int(line.max()) > np.iinfo(np.int32).max or int(line.min()) < 0:
-        raise CorruptChunk("a line beyond 31 bits")
+        raise CorruptChunk("a line number exceeds 31 bits")
     total = own + rest
     if int(total.min()) < 0:
-        raise CorruptChunk("a total beyond 63 bits")
+        raise CorruptChunk("a total exceeds 63 bits")
     return Lines(function.astype(np.int32), line.astype(np.int32), own, total)
 
 
@@ -182,7 +182,7 @@ def _unpack_apart(blobs: Sequence[bytes | memoryview], rows: Ints) -> list[Ints]
 def _unpack_lines(blobs: Sequence[bytes | memoryview], rows: Ints) -> Sequence[Ints]:
     """The four columns of blobs in either form, in order."""
     if len(rows) != len(blobs):
-        raise ValueError("one count for each blob")
+        raise ValueError("the number of counts and of blobs differ")
     apart = np.array([len(blob) > 0 and blob[0] == _APART for blob in blobs], np.bool_)
     return unpack_two(
         apart,

@@ -58,7 +58,7 @@ def pack_amounts(own: Ints, rest: Ints, counts: Ints) -> list[bytes]:
     Raises ValueError for a negative amount.
     """
     if len(own) and min(int(own.min()), int(rest.min())) < 0:
-        raise ValueError("amounts are non-negative integers")
+        raise ValueError("amounts must be non-negative integers")
     large = np.flatnonzero((own | rest) >= _SQUARE)
     both = own * _SQUARE + rest
     both[large] = 0
@@ -104,14 +104,14 @@ def unpack_amounts(blobs: Sequence[bytes | memoryview], counts: Ints) -> tuple[I
     sizes = rests + selves
     with_extras = np.flatnonzero(sizes)
     if any(len(view) != cut for view, cut, n in zip(views, cuts, sizes.tolist(), strict=True) if not n):
-        raise CorruptChunk("amounts with more behind than there is")
+        raise CorruptChunk("amounts refer to more values than there are")
     (extras,) = unpack([views[i][cuts[i] :] for i in with_extras.tolist()], sizes[with_extras], 1)
     if len(neither):
         of_self = np.repeat(np.tile([False, True], len(sizes)), np.stack((rests, selves), axis=1).ravel())
         own[neither], extras = extras[of_self], extras[~of_self]
     rest[beyond] += extras
     if len(beyond) and int(rest[beyond].min()) < 0:
-        raise CorruptChunk("an amount beyond 63 bits")
+        raise CorruptChunk("an amount exceeds 63 bits")
     return own, rest
 
 
@@ -121,7 +121,7 @@ def pack_jumps(column: Ints, counts: Ints) -> list[bytes]:
     Raises ValueError for a number that is not in 0…2³²−1.
     """
     if len(column) and not 0 <= int(column.min()) <= int(column.max()) < 1 << 32:
-        raise ValueError("columns hold non-negative integers of 32 bits")
+        raise ValueError("columns must hold non-negative integers of 32 bits")
     larger = np.flatnonzero(column >= _SMALL)
     above = column[larger] - _SMALL
     marks = np.minimum(_SMALL + (above >> 8), _WIDE)
@@ -161,14 +161,14 @@ def unpack_jumps(blobs: Sequence[memoryview], counts: Ints) -> tuple[Ints, list[
     middles = (np.array(cuts, np.int64) + seconds).tolist()
     ends = [middle + _U32.itemsize * n for middle, n in zip(middles, wides.tolist(), strict=True)]
     if any(end > len(blob) for end, blob in zip(ends, blobs, strict=True)):
-        raise CorruptChunk("a blob lacks some of its larger numbers")
+        raise CorruptChunk("some of the larger numbers of a blob are missing")
     behind = b"".join([blob[cut:middle] for blob, cut, middle in zip(blobs, cuts, middles, strict=True)])
     column[two] = ((column[two] - _SMALL) << 8) + np.frombuffer(behind, np.uint8) + _SMALL
     if len(wide):
         behind = b"".join([blob[middle:end] for blob, middle, end in zip(blobs, middles, ends, strict=True)])
         column[wide] = np.frombuffer(behind, _U32)
         if int(column[wide].min()) < _BEYOND:
-            raise CorruptChunk("a number of two bytes was written in four")
+            raise CorruptChunk("a number of two bytes is stored in four")
     return column, [blob[end:] for blob, end in zip(blobs, ends, strict=True)]
 
 
@@ -177,6 +177,6 @@ def _symbols(blobs: Sequence[memoryview], counts: Ints) -> tuple[npt.NDArray[np.
     try:
         cuts = [_LENGTH.size + _LENGTH.unpack_from(blob)[0] for blob in blobs]
     except struct.error as error:
-        raise CorruptChunk("numbers without a head") from error
+        raise CorruptChunk("the header of the numbers is missing") from error
     packed = [blob[_LENGTH.size : cut] for blob, cut in zip(blobs, cuts, strict=True)]
     return unpack_bytes(packed, counts), cuts

@@ -69,8 +69,8 @@ def ask_captures(connection: Connection, selection: Selection) -> AskedCaptures:
     """Resolve a selection. Raises `BadSelection` for parts that do not apply to captures, `UnknownCampaign`."""
     if selection.event != DEFAULT_EVENT or selection.unit or selection.filters_stacks:
         raise BadSelection(
-            "A capture holds all events and all functions of its visit.",
-            hint="Leave out the event and frame matchers; only profiles can be narrowed by them.",
+            "A capture contains all events and all functions of its visit.",
+            hint="Remove the event and the frame matchers; only profiles can be filtered by them.",
         )
     asked = AskedCaptures(selection, campaign_of(connection, selection))
     asked.conditions(connection)

@@ -22,10 +22,10 @@ from storage.schema import capture
 class Trouble(Enum):
     """Why a capture is unavailable."""
 
-    EXPIRED = "It is kept no longer."
-    MISSING = "The archive should have it and has not."
-    CORRUPT = "What the archive has is not what was archived."
-    TOO_LARGE = "It is larger than a record may be."
+    EXPIRED = "Its retention time is over."
+    MISSING = "It is missing from the archive."
+    CORRUPT = "The archive contains other data than was written."
+    TOO_LARGE = "It exceeds the size limit of a record."
 
 
 @dataclass(frozen=True, slots=True)

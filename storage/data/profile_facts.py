@@ -136,7 +136,7 @@ class FactReader:
 
     def _visit(self, page: "_Page", stacks: ShownStacks, first: int, end: int) -> VisitFacts:
         if page.damage[first:end].any():
-            raise CorruptChunk("a chunk cannot be read")
+            raise CorruptChunk("cannot read a chunk")
         low, high = int(page.bounds[first]), int(page.bounds[end])
         place = stacks.places(page.stack[low:high])
         keep = place >= 0

@@ -37,7 +37,7 @@ class ShownStacks:
         if len(ids) and (
             not len(self.ids) or int(place.max()) == len(self.ids) or (self.ids[place] != ids).any()
         ):
-            raise CorruptChunk("a stack of it is not in the dictionary")
+            raise CorruptChunk("one of its stacks is not in the dictionary")
         return self.shown[place]
 
     def leaf_first(self, places: Int64) -> tuple[Int64, Int64]:

@@ -56,7 +56,7 @@ def ended(selection: Selection, now: datetime) -> Selection:
     if selection.end <= now:
         return selection
     if selection.start >= now:
-        raise BadSelection("The time range has not begun.", hint="Give a `from` that lies in the past.")
+        raise BadSelection("The time range begins in the future.", hint="Set `from` to a time in the past.")
     return replace(selection, end=now.astimezone(UTC))
 
 

@@ -18,8 +18,8 @@ from storage.query.estimation.strata import NOT_KNOWN, class_of
 MOST_FACTS = 100_000
 """Facts per page, unless a single visit has more: some ten megabytes while records are built."""
 
-EXPIRED = "Facts of its day are kept no longer."
-NEVER_INGESTED = "Its day went before it could be ingested."
+EXPIRED = "The retention time of its day's facts is over."
+NEVER_INGESTED = "Its day was deleted before it was ingested."
 _NOTHING = VisitFacts()
 
 

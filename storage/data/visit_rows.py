@@ -59,7 +59,7 @@ class VisitRow:
             Order.INGESTED: self.capture.ingested_at,
             Order.ARCHIVED: self.capture.archived_at,
         }[order]
-        assert moment is not None, "an ingested capture says when"
+        assert moment is not None, "an ingested capture has its time"
         return Place(moment, self.id)
 
 

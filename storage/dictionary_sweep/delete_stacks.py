@@ -97,7 +97,7 @@ def delete_unused_stacks(
                 with alone(engine, epoch) as connection:
                     _delete(connection, low, highest, marks)
         except CorruptChunk as error:
-            _log.warning("stacks that cannot be read stay: blocks=%d… why=%s", low, error)
+            _log.warning("unreadable stacks are not deleted: blocks=%d… why=%s", low, error)
         between()
 
 

@@ -44,7 +44,7 @@ def alone(engine: Engine, epoch: int | None = None) -> Iterator[Connection]:
         now = _patiently(connection)
         if epoch is not None and now != epoch:
             connection.rollback()
-            raise SweepOvertaken(f"The sweep of epoch {epoch} was overtaken by that of {now}.")
+            raise SweepOvertaken(f"The sweep of epoch {epoch} was superseded by that of epoch {now}.")
         yield connection
         connection.commit()
 

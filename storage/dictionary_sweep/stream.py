@@ -113,4 +113,4 @@ def _integer(type_: Any) -> str:
         return ">i8"
     if isinstance(type_, Integer):
         return ">i4"
-    raise TypeError(f"{type_!r} is not read in batches")
+    raise TypeError(f"{type_!r} cannot be read in batches")

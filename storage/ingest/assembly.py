@@ -77,7 +77,7 @@ def assemble(interner: Interner, materials: Sequence[Material]) -> list[Assembly
     for material in materials:
         frames = len(material.capture.frames.mapping)
         if len(material.resolved.offsets) != frames + 1 or len(material.resolved.status) != frames:
-            raise ValueError("resolved frames are not those of the capture")
+            raise ValueError("the resolved frames do not match the capture")
     captures = [material.capture for material in materials]
     calls = _calls(interner, materials)
     whos = groups_of(interner, captures)

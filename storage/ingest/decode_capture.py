@@ -59,11 +59,11 @@ def decode_capture(
     except DecodeError as error:
         if _NO_MEMORY in str(error):
             raise MemoryError(str(error)) from error  # of this process; the capture may be valid
-        raise BadCapture("The capture is not a message of ours.") from error
+        raise BadCapture("The capture is not a valid protobuf message.") from error
     if capture.format > NEWEST_FORMAT:
         raise FormatTooNew(capture.format, NEWEST_FORMAT)
     if capture.format < 1:
-        raise BadCapture("The message does not say that it is a capture.")
+        raise BadCapture("The message lacks the mark of a capture.")
     _check(capture)
     return capture
 
@@ -72,7 +72,7 @@ def _decompress(blob: bytes, limit: int) -> bytearray:
     try:
         claimed = zstandard.frame_content_size(blob)
         if claimed > limit:
-            raise BadCapture(f"The capture would have {claimed} bytes unpacked; {limit} is the limit.")
+            raise BadCapture(f"The capture would have {claimed} bytes uncompressed; {limit} is the limit.")
         # Read as a stream, in steps. A frame may claim less than it holds, or nothing, and `read` allocates all
         # requested memory at once, which a process near its limit does not have.
         raw = bytearray()
@@ -81,9 +81,9 @@ def _decompress(blob: bytes, limit: int) -> bytearray:
             while len(raw) <= limit and (piece := reader.read(_STEP)):
                 raw += piece
     except zstandard.ZstdError as error:
-        raise BadCapture(f"The capture does not decompress: {error}.") from error
+        raise BadCapture(f"Cannot decompress the capture: {error}.") from error
     if len(raw) > limit or claimed > len(raw):
-        raise BadCapture(f"The capture is cut short, or larger unpacked than {limit} bytes.")
+        raise BadCapture(f"The capture is cut off, or exceeds {limit} bytes uncompressed.")
     return raw
 
 
@@ -98,7 +98,7 @@ def _check(capture: capture_pb2.Capture) -> None:
     _require(len(capture.segments) <= _MAX_SEGMENTS, "too many segments")
     _require(len(capture.counters) < 1 << 15, "too many counters")
 
-    texts = _Within(len(strings), "a text index")
+    texts = _Within(len(strings), "a string index is out of range")
     for mapping in capture.mappings:
         texts.check_few((mapping.path, mapping.content_key))
         _require(len(mapping.build_id) <= 64, "a build-id is too long")
@@ -107,7 +107,7 @@ def _check(capture: capture_pb2.Capture) -> None:
             (group.comm, group.exe, group.script, group.cgroup, group.container, group.unit, *group.labels)
         )
         _require(len(group.labels) % 2 == 0, "a label has no value")
-        _require(group.main_mapping <= len(capture.mappings), "a main mapping is not there")
+        _require(group.main_mapping <= len(capture.mappings), "the index of a main mapping is out of range")
 
     frames, stacks = capture.frames, capture.stacks
     n = len(frames.mapping)
@@ -115,9 +115,9 @@ def _check(capture: capture_pb2.Capture) -> None:
         len(frames.offset) == n == len(frames.into_function) == len(frames.flags),
         "frame columns differ in length",
     )
-    _Within(len(capture.mappings), "a frame's mapping").check(frames.mapping)
+    _Within(len(capture.mappings), "a frame's mapping is out of range").check(frames.mapping)
     _ints(frames.offset)
-    _Within(n, "a stack's frame").check(stacks.frames)
+    _Within(n, "a frame of a stack is out of range").check(stacks.frames)
     _require(len(stacks.length) == len(stacks.end), "stack columns differ in length")
     _require(int(_ints(stacks.length).sum()) == len(stacks.frames), "stack lengths do not add up")
 
@@ -125,38 +125,38 @@ def _check(capture: capture_pb2.Capture) -> None:
     for segment in capture.segments:
         texts.check_few((segment.event, segment.source, segment.unit, segment.thinned_why))
         sampled = segment.support == capture_pb2.SUPPORT_OK
-        _require(sampled or not segment.profiles, "samples of an event that was not sampled")
-        _require(not segment.profiles or segment.period > 0, "samples without a period")
+        _require(sampled or not segment.profiles, "there are samples of an event that was not sampled")
+        _require(not segment.profiles or segment.period > 0, "samples have no period")
         total = _samples(segment.profiles, len(capture.groups), len(stacks.length))
         _require(total == segment.samples, "a segment's samples do not add up")
         _require(segment.duration_ns <= MAX_DURATION_NS, "a segment lasts longer than an hour")
         event = strings[segment.event], strings[segment.unit]
         units[event] = units.get(event, 0) + total * segment.period
     _require(len(units) <= _MAX_EVENTS, "too many events")
-    _require(max(units.values(), default=0) < MAX_UNITS, "an event's units are absurd")
+    _require(max(units.values(), default=0) < MAX_UNITS, "an event's number of units is implausible")
 
     for reading in capture.counters:
-        _require(reading.group <= len(capture.groups), "a counter's group is not there")
-        _require(reading.package <= _MAX_PACKAGES, "a counter's socket is absurd")
+        _require(reading.group <= len(capture.groups), "a counter's group is out of range")
+        _require(reading.package <= _MAX_PACKAGES, "a counter's socket number is implausible")
         texts.check_few((reading.cgroup,))
         for counter in reading.counters:
             texts.check_few((counter.name, counter.unit, counter.source))
-            _require(is_scale(counter.scale), "a counter's scale is absurd")
+            _require(is_scale(counter.scale), "a counter's scale is implausible")
         names = [counter.name for counter in reading.counters]
         _require(len(set(names)) == len(names), "a counter was read twice in one group")
     for excerpt in capture.excerpts:
-        _require(excerpt.group < len(capture.groups), "an excerpt's group is not there")
+        _require(excerpt.group < len(capture.groups), "an excerpt's group is out of range")
         _require(len(excerpt.frame) == len(excerpt.name), "excerpt columns differ in length")
-        _Within(n, "an excerpt's frame").check(excerpt.frame)
+        _Within(n, "a frame of an excerpt is out of range").check(excerpt.frame)
         texts.check_few((*excerpt.name, excerpt.source))
     cpus = [usage.cpu for usage in capture.cpus]
-    _require(max(cpus, default=0) < _MAX_ITEMS, "a CPU's number is absurd")
-    _require(len(set(cpus)) == len(cpus), "a CPU is there twice")
+    _require(max(cpus, default=0) < _MAX_ITEMS, "a CPU number is implausible")
+    _require(len(set(cpus)) == len(cpus), "a CPU is listed twice")
 
 
 def _samples(profiles: Sequence[capture_pb2.GroupProfile], groups: int, stacks: int) -> int:
     """The samples of a segment's profiles, checked together, because a capture has a hundred short ones."""
-    _require(all(profile.group < groups for profile in profiles), "a profile's group is not there")
+    _require(all(profile.group < groups for profile in profiles), "a profile's group is out of range")
     sizes = [len(profile.count) for profile in profiles]
     _require(sizes == [len(profile.stack_delta) for profile in profiles], "profile columns differ in length")
     filled = [profile for profile, size in zip(profiles, sizes, strict=True) if size]
@@ -165,16 +165,16 @@ def _samples(profiles: Sequence[capture_pb2.GroupProfile], groups: int, stacks: 
     # protobuf converts to a numpy array a hundred times faster than number by number.
     delta = np.concatenate([np.array(profile.stack_delta, np.uint64) for profile in filled])
     count = np.concatenate([np.array(profile.count, np.uint64) for profile in filled])
-    _require(int(delta.max()) < stacks, "a profile's stack is not there")
+    _require(int(delta.max()) < stacks, "a profile's stack is out of range")
     lengths = np.array([size for size in sizes if size])
     first = np.cumsum(lengths) - lengths
-    _require(int(np.add.reduceat(delta, first).max()) < stacks, "a profile's stack is not there")
+    _require(int(np.add.reduceat(delta, first).max()) < stacks, "a profile's stack is out of range")
     ascends = delta > 0
     ascends[first] = True
     _require(bool(ascends.all()), "a profile's stacks do not ascend")
-    _require(int(count.min()) > 0 and int(count.max()) <= _MAX_SAMPLES, "a count is 0 or absurd")
+    _require(int(count.min()) > 0 and int(count.max()) <= _MAX_SAMPLES, "a count is 0 or implausible")
     # Hundreds of millions of counts may be absurd in sum; an integer sum would overflow to a small number.
-    _require(float(count.sum(dtype=np.float64)) < MAX_UNITS, "a segment's samples are absurd")
+    _require(float(count.sum(dtype=np.float64)) < MAX_UNITS, "a segment's number of samples is implausible")
     return int(count.sum())
 
 
@@ -197,10 +197,10 @@ def _ints(values: Sequence[int]) -> npt.NDArray[np.int64]:
     """The numbers as an array; rejects those beyond 63 bits."""
     # protobuf converts to a numpy array a hundred times faster than number by number.
     numbers = np.array(values, np.uint64)
-    _require(not len(numbers) or int(numbers.max()) < 1 << 63, "a number is beyond 63 bits")
+    _require(not len(numbers) or int(numbers.max()) < 1 << 63, "a number exceeds 63 bits")
     return numbers.astype(np.int64)
 
 
 def _require(condition: bool, why: str) -> None:
     if not condition:
-        raise BadCapture(f"The capture contradicts itself: {why}.")
+        raise BadCapture(f"The capture is inconsistent: {why}.")

@@ -16,7 +16,9 @@ class FormatTooNew(BadCapture):
     """A newer gateway wrote the capture in a format that this program cannot read."""
 
     def __init__(self, found: int, newest: int) -> None:
-        super().__init__(f"The capture has format {found}; {newest} is the newest this program reads.")
+        super().__init__(
+            f"The capture has format {found}; {newest} is the newest format that this program reads."
+        )
         self.found = found
         self.newest = newest
 

@@ -119,16 +119,16 @@ def ingest_many(engine: Engine, interner: Interner, items: Sequence[ToIngest]) -
     except Exception as error:  # noqa: BLE001 - whatever a capture brings about, it is that capture's alone
         if len(items) == 1:
             return [Ingested("failed", error=error)]
-        log.info("ingestion one by one: captures=%d why=%s", len(items), error)
+        log.info("ingesting captures one by one: captures=%d why=%s", len(items), error)
         return [ingested for item in items for ingested in ingest_many(engine, interner, [item])]
 
 
 def _ingest(engine: Engine, interner: Interner, items: Sequence[ToIngest]) -> list[Ingested]:
     if len({item.visit_id for item in items}) < len(items):
-        raise ValueError("a visit is ingested once at a time")
+        raise ValueError("a visit occurs twice in one ingestion")
     for item in items:
         if item.capture.visit_id != item.visit_id.bytes:
-            raise BadCapture(f"The capture says it is of another visit than {item.visit_id}.")
+            raise BadCapture(f"The capture belongs to another visit than {item.visit_id}.")
     with engine.connect() as connection:
         known = _visit_facts(connection, [item.visit_id for item in items])
     outcomes: dict[UUID, Ingested] = {}
@@ -205,7 +205,7 @@ def _visit_facts(connection: Connection, visit_ids: Sequence[UUID]) -> dict[UUID
     known = {row.visit_id: (VisitFacts(*row[:-1]), row.ingested) for row in rows}
     for visit_id in visit_ids:
         if visit_id not in known:
-            raise UnknownCapture(f"There is no capture of visit {visit_id}.")
+            raise UnknownCapture(f"Visit {visit_id} has no capture.")
     return known
 
 

@@ -159,7 +159,9 @@ class Interner:
             self._epoch = now.number
         if self._epoch != now.number:
             self.forget()
-            raise DictionarySwept("A sweep of the dictionaries began; what was looked up before is void.")
+            raise DictionarySwept(
+                "A sweep of the dictionaries began; ids that were looked up before are invalid."
+            )
 
     def _intern(
         self,

@@ -55,7 +55,7 @@ def rename(engine: Engine, interner: Interner, binary_key: str, names: Mapping[i
         return 0
     targets = [names[row.start] for row in rows]
     if any(name.binary_key is not None for name in targets):
-        raise ValueError("a function is named by a name")
+        raise ValueError("the name of a function is empty")
     while True:
         try:
             return _point(engine, interner, binary_key, rows, targets)

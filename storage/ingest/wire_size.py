@@ -59,7 +59,9 @@ class _Walk:
         while at < end:
             self._parts += 1
             if self._parts > MOST_PARTS:
-                raise BadCapture(f"The capture has more than {MOST_PARTS} parts: no machine's has.")
+                raise BadCapture(
+                    f"The capture has more than {MOST_PARTS} parts; no real machine's capture has that many."
+                )
             tag, at = _varint(raw, at)
             wire = tag & 7
             if wire == _VARINT:
@@ -89,7 +91,9 @@ class _Walk:
         else:
             self._numbers += int(np.count_nonzero(np.frombuffer(self._raw, np.uint8, end - at, at) < 0x80))
         if self._numbers > MOST_NUMBERS:
-            raise BadCapture(f"The capture has more than {MOST_NUMBERS} numbers: no machine's has.")
+            raise BadCapture(
+                f"The capture has more than {MOST_NUMBERS} numbers; no real machine's capture has that many."
+            )
 
 
 @cache
@@ -122,4 +126,4 @@ def _varint(raw: bytes | bytearray, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, place + 1
         shift += 7
-    raise IndexError("a number of more than ten bytes")
+    raise IndexError("a number has more than ten bytes")

@@ -86,7 +86,8 @@ def scan_lines(  # noqa: PLR0917 - as `facts.scan.scan`
     counts = rows.ints("lines")[keep]
     if int(counts.sum()) > MAX_LINES:
         raise TooMuch(
-            f"The selection holds {int(counts.sum()):,} rows of lines; {MAX_LINES:,} are read for one answer.",
+            f"The selection holds {int(counts.sum()):,} rows of lines; the limit of a query is "
+            f"{MAX_LINES:,}.",
             hint='Choose a shorter time range or add a matcher, e.g. application="…".',
         )
     query_budget.take(_LINE_BYTES * int(counts.sum()))
@@ -146,7 +147,7 @@ class LinedSamples:
         """The evidence, which is by visit."""
         evidence = self.samples.evidence
         if not isinstance(evidence, Visits):
-            raise TypeError("lines are known visit by visit")
+            raise TypeError("lines are only available by visit")
         return evidence
 
     def of_functions(self, functions: Int64) -> "LinedSamples":
@@ -180,9 +181,9 @@ def refuse_frames(selection: Selection) -> None:
     """Raise `BadSelection` for a selection that filters stacks."""
     if selection.filters_stacks:
         raise BadSelection(
-            "Lines cannot be narrowed by the frames of their stacks: they are kept beside stacks, not in them.",
-            hint="Leave out what speaks of frames (focus, ignore, hide, show, show_from, matchers on function, file and "
-            "binary), or go by function instead of line.",
+            "Lines cannot be filtered by frames of their stacks, because they are stored without stacks.",
+            hint="Remove the frame filters (focus, ignore, hide, show, show_from, matchers on function, "
+            "file and binary), or group by function instead of line.",
         )
 
 

@@ -138,7 +138,7 @@ class QueryEngine:
         try:
             outdated = self._map(self._files)
         except StorageError as error:
-            log.warning("the file of stacks is not mapped yet: %s", error)
+            log.warning("the stack file is not mapped yet: %s", error)
         if outdated:
             self._renew(self._files)
 
@@ -207,6 +207,6 @@ class QueryEngine:
             rest_s = min(_FIRST_REST_S * 2.0**self._failures, _LONGEST_REST_S)
             self._not_before = self._clock() + rest_s
             self._failures += 1
-            log.exception("the file of all stacks was not built; queries try that again in %.0f s", rest_s)
+            log.exception("the stack file was not built; the next query after %.0f s tries again", rest_s)
         finally:
             self._building.release()

@@ -77,7 +77,7 @@ class Samples:
     def by_visit(self) -> Int64:
         """Units of each visit of the evidence, which is not of merged cells."""
         evidence = self.evidence
-        assert isinstance(evidence, Visits), "cells know no visits"
+        assert isinstance(evidence, Visits), "cells have no visits"
         if self.summed is not None:
             return evidence.selected
         return sum_at(evidence.of_profile[self.facts.profile], self.facts.units, len(evidence))
@@ -96,7 +96,7 @@ class Samples:
     def seen(self) -> Seen:
         """The single facts by visit. Raises `TypeError` if only their sums are known."""
         if self.summed is not None:
-            raise TypeError("facts that are summed are not known one by one")
+            raise TypeError("summed facts cannot be read one by one")
         if self.delta is not None:
             return self.delta
         facts = self.facts

@@ -173,7 +173,7 @@ class StoreReading:
     def drawn(self, selection: Selection, start: datetime, end: datetime) -> DrawnVisits:
         """The visits of the selection's campaign, which has begun, that were drawn at random in [start, end)."""
         campaign_id = campaign_of(self.connection, selection)
-        assert campaign_id is not None, "a campaign without visits has no steps to weigh"
+        assert campaign_id is not None, "a campaign without visits has no steps"
         return read_drawn(self.connection, campaign_id, start, end)
 
     def visit_times(self, selection: Selection) -> VisitTimes:

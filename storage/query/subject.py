@@ -51,14 +51,14 @@ def parse_subject(
     """
     if (function_id is None) == (not function):
         raise BadSelection(
-            "Say which function: by its id or by its name.",
+            "The function is missing: give its id or its name.",
             hint='For example function=malloc, or matchers in braces: function={binary="libz.so.1"}.',
             parameter=parameter,
         )
     if function_id is not None:
         if not 0 < function_id < _MOST_ID:
             raise BadSelection(
-                f"{function_id} is no function's id: these are above 0.", parameter="function_id"
+                f"Invalid function id {function_id}: ids are above 0.", parameter="function_id"
             )
         return Subject(function_id)
     if not function.startswith("{"):
@@ -67,13 +67,14 @@ def parse_subject(
     for matcher in matchers:
         if matcher.label not in FRAME_KEYS:
             raise BadSelection(
-                f"{matcher.label!r} does not tell functions apart.",
+                f"{matcher.label!r} is not a label of functions.",
                 at=matcher.at,
-                hint="Functions have function (their name), file and binary; labels go into select.",
+                hint="The labels of functions are function (the name), file and binary. Put other labels "
+                "into select.",
                 parameter=parameter,
             )
     if not matchers:
-        raise BadSelection("No function is named.", at=0, hint="Write a name.", parameter=parameter)
+        raise BadSelection("The function's name is empty.", at=0, hint="Write a name.", parameter=parameter)
     return Subject(matchers=matchers)
 
 
@@ -85,8 +86,8 @@ def parse_lines_subject(
         return parse_subject(function_id=function_id, function=function)
     if function_id is not None or function or not file:
         raise BadSelection(
-            "Say which lines: those of a function, or of a file.",
-            hint="Give function_id, or function, or file and, if it is in several, binary.",
+            "The lines are missing: give a function or a file.",
+            hint="Give function_id, function, or file. If several binaries have the file, give binary, too.",
             parameter="file",
         )
     named = {"file": file, "binary": binary}

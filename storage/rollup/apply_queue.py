@@ -77,13 +77,11 @@ class RollupWriter:
     def _mended(self, entry: Entry, error: StorageError) -> RolledUp:
         """Rebuild the entry's days and merge it, or drop it; another writer may already hold it."""
         for day in error.days if isinstance(error, TookTooMuch) else (day_number(entry.day),):
-            _log.error(
-                "cells do not hold what they should and are rebuilt", day=str(day_of(day)), why=str(error)
-            )
+            _log.error("cells are inconsistent and are rebuilt", day=str(day_of(day)), why=str(error))
             try:
                 rebuild(self._engine, day_of(day), stack_functions=self._stack_functions)
             except (CorruptCell, CorruptChunk, DayGone) as reason:
-                _log.error("cells could not be rebuilt", day=str(day_of(day)), why=str(reason))
+                _log.error("cells cannot be rebuilt", day=str(day_of(day)), why=str(reason))
         try:
             return self._roll([], 1, only=entry.entry_id)
         except (CorruptCell, CorruptChunk) as still:
@@ -91,7 +89,7 @@ class RollupWriter:
                 dropped = queue_entries.take(connection, 1, only=entry.entry_id)
                 queue_entries.discard_replaced(connection, dropped)
             for _ in dropped:
-                _log.error("a visit stays out of the cells", visit_id=str(entry.visit_id), why=str(still))
+                _log.error("a visit is left out of the cells", visit_id=str(entry.visit_id), why=str(still))
             return RolledUp(entries=len(dropped))
 
     def _roll(self, taken: list[Entry], limit: int, *, only: int | None = None) -> RolledUp:

@@ -142,7 +142,7 @@ def _single_visits(sums: Sums) -> VisitLists:
         not ((x <= event) & (event < visit_list_codec.LARGEST)).all()
         or (np.bitwise_count(sums.machines) != 1).any()
     ):
-        raise CorruptCell("a visit with an impossible amount")
+        raise CorruptCell("a visit has an impossible amount")
     one = np.ones(len(x), np.int64)
     lists = VisitLists(
         sums.divisor, np.arange(len(x)), one, sums.machines, x.astype(np.int64), event.astype(np.int64),

@@ -102,7 +102,7 @@ class _Held:
         try:
             stack, units = decode_many([self.data[i] for i in there], self.rows[there])
         except CorruptChunk as error:
-            raise CorruptCell(f"a cell does not decode: {error}") from error
+            raise CorruptCell(f"cannot decode a cell: {error}") from error
         return Facts(self.rows[low:high], stack.astype(np.int64), units)
 
 

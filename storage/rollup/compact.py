@@ -133,7 +133,7 @@ class _Making:
             except DayGone:
                 continue
             except StorageError as error:
-                _log.error("cells could not be rebuilt", day=str(day_of(day)), why=str(error))
+                _log.error("cells cannot be rebuilt", day=str(day_of(day)), why=str(error))
 
     def _make(self, bucket: Bucket) -> bool:
         """Build a bucket for all sources that need it; return False if none does, or if a day of it has changed."""

@@ -80,7 +80,7 @@ def _rolled_up_or_repaired(engine: Engine, day: int, mended: set[tuple[int, int]
     except DatabaseError:
         raise
     except StorageError as error:
-        _log.error("a day's hours stay unmerged", day=str(day_of(day)), why=str(error))
+        _log.error("a day's hours are left unmerged", day=str(day_of(day)), why=str(error))
         return False
 
 
@@ -204,7 +204,7 @@ class _Cells:
         try:
             stack, units = decode_many(data, columns["facts"])
         except CorruptChunk as error:
-            raise CorruptCell(f"a cell does not decode: {error}") from error
+            raise CorruptCell(f"cannot decode a cell: {error}") from error
         facts = Facts(columns["facts"], stack.astype(np.int64), units)
         counted = {name: columns[name] for name in _COUNTS}
         return cls(columns["k1"], columns["k2"], counted, facts, moments)

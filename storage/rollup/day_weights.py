@@ -89,7 +89,7 @@ def day_parts(cells: Cells, into: Int64, size: int, weights: DayWeights, event: 
     `event` are the day's cells of the whole event, for the covariance with it.
     """
     if cells.moments is None:
-        raise TypeError("these cells keep no moments")
+        raise TypeError("these cells have no moments")
     weight, group = weights.of(cells)
     kept = np.flatnonzero(group >= 0)
     sums, of, weight, group = cells.moments.of(kept), into[kept], weight[kept], group[kept]

@@ -98,7 +98,8 @@ class DeadRows:
     def _may_not(self) -> None:
         if not self._logged:
             _log.warning(
-                "what merging leaves behind is cleared by autovacuum alone: the database role may not vacuum",
+                "only autovacuum removes dead rows of merged cells: the database role lacks "
+                "permission to vacuum",
                 table="rollup",
             )
             self._logged = True

@@ -18,7 +18,7 @@ class TookTooMuch(CorruptCell):
 
     def __init__(self, days: Iterable[int]) -> None:
         self.days = tuple(sorted(set(days)))
-        super().__init__(f"More was taken out than there was in the cells of {len(self.days)} days.")
+        super().__init__(f"More was removed than the cells of {len(self.days)} days contain.")
 
 
 class DayGone(StorageError):

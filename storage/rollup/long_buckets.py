@@ -196,6 +196,6 @@ def _weights_of(connection: Connection, source: Source, day: int) -> DayWeights:
     start = datetime.combine(day_of(day), datetime.min.time(), UTC)
     strata = read_strata(connection, source.campaign_id, start, start + timedelta(days=1))
     if strata is None:
-        raise TypeError("days are closed of campaigns that draw at random")
+        raise TypeError("only days of campaigns with random visits are closed")
     first = day * HOURS_A_DAY
     return day_weights(strata, read_exposure(connection, source, first, first + HOURS_A_DAY))

@@ -69,7 +69,7 @@ def decode_heads(blobs: Blobs) -> Parts:
     try:
         heads = [_HEAD.unpack_from(blob) for blob in blobs]
     except struct.error as error:
-        raise CorruptCell(f"weighted moments without a head: {error}") from error
+        raise CorruptCell(f"weighted moments have no header: {error}") from error
     scalars = np.array([head[3:10] for head in heads], np.float64).reshape(len(heads), 7).T
     no_rows, nothing = np.zeros(0, np.int64), np.zeros(0)
     bits, none = np.array([head[2] for head in heads], np.int64), np.zeros(len(heads), np.int64)
@@ -209,16 +209,16 @@ class _Parted:
         for data in blobs:
             blob = memoryview(data)
             if blob.nbytes < _HEAD.size or blob[0] != _VERSION:
-                raise CorruptCell("weighted moments of a kind that is not known here")
+                raise CorruptCell("weighted moments have an unknown kind")
             head = _HEAD.unpack_from(blob)
             if not np.isfinite(head[3:10]).all():
-                raise CorruptCell("a sum that is no number")
+                raise CorruptCell("a sum is not a number")
             first, cut = _HEAD.size + _DIVISOR.size, _HEAD.size + head[-1]
             if head[-1] < _DIVISOR.size or blob.nbytes < cut:
-                raise CorruptCell("weighted moments that end too early")
+                raise CorruptCell("weighted moments are cut off")
             (divisor,) = _DIVISOR.unpack_from(blob, _HEAD.size)
             if not 1 <= divisor < 1 << 63:
-                raise CorruptCell("weighted moments with an impossible divisor")
+                raise CorruptCell("weighted moments have an impossible divisor")
             heads.append(head)
             divisors.append(divisor)
             packed.append(blob[first:cut])
@@ -243,13 +243,13 @@ class _Parted:
             differences, visits, own, rest = unpack(self.packed, self.rows, 4)
             function = from_steps(differences, self.rows)
         except CorruptChunk as error:
-            raise CorruptCell(f"weighted moments do not decode: {error}") from error
+            raise CorruptCell(f"cannot decode weighted moments: {error}") from error
         if len(differences) and int(differences.min()) < 1:
-            raise CorruptCell("functions that do not ascend")
+            raise CorruptCell("functions are not in ascending order")
         factor = np.repeat(self.divisors, self.rows)
         largest = (own.astype(np.float64) + rest) * factor
         if len(own) and (int(own.min()) < 0 or int(rest.min()) < 0 or float(largest.max()) >= _LAST):
-            raise CorruptCell("a sum that is no amount")
+            raise CorruptCell("a sum is not a valid amount")
         return [function, visits, own * factor, (own + rest) * factor]
 
 
@@ -258,7 +258,7 @@ _LAST = float(1 << 63)
 
 def _finite(numbers: Float) -> Float:
     if not np.isfinite(numbers).all():
-        raise CorruptCell("a sum that is no number")
+        raise CorruptCell("a sum is not a number")
     return numbers
 
 
@@ -288,23 +288,23 @@ def _beside(tables: list[Float]) -> Float:
 def _body(decompressor: zstandard.ZstdDecompressor, frame: memoryview, size: int) -> bytes:
     try:
         if zstandard.frame_content_size(frame) != size:
-            raise CorruptCell("weighted moments of another length than they say")
+            raise CorruptCell("weighted moments have another length than stated")
         return decompressor.decompress(frame)
     except zstandard.ZstdError as error:
-        raise CorruptCell(f"weighted moments do not decompress: {error}") from error
+        raise CorruptCell(f"cannot decompress weighted moments: {error}") from error
 
 
 def _beginning(decompressor: zstandard.ZstdDecompressor, frame: memoryview, size: int, whole: int) -> bytes:
     """The first bytes of a frame; the rest is not decompressed."""
     try:
         if zstandard.frame_content_size(frame) != whole:
-            raise CorruptCell("weighted moments of another length than they say")
+            raise CorruptCell("weighted moments have another length than stated")
         with decompressor.stream_reader(frame) as reader:
             found: bytes = reader.read(size)
     except zstandard.ZstdError as error:
-        raise CorruptCell(f"weighted moments do not decompress: {error}") from error
+        raise CorruptCell(f"cannot decompress weighted moments: {error}") from error
     if len(found) != size:
-        raise CorruptCell("weighted moments that end too early")
+        raise CorruptCell("weighted moments are cut off")
     return found
 
 
@@ -325,5 +325,5 @@ def decode_doubles(blobs: Blobs, count: Int64) -> Float:
     ]
     values = np.concatenate(parts).astype(np.float64) if parts else np.zeros(0)
     if not np.isfinite(values).all():
-        raise CorruptCell("a weighted value that is no number")
+        raise CorruptCell("a weighted value is not a number")
     return values

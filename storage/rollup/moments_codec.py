@@ -109,7 +109,7 @@ def decode_heads(blobs: Blobs) -> Sums:
     heads = np.frombuffer(b"".join([bytes(blob[:_SIZE]).ljust(_SIZE, b"\0") for blob in blobs]), _MANY_HEAD)
     one = heads["kind"] == ONE
     if (length < np.where(one, _ONE_HEAD.itemsize, _SIZE)).any():
-        raise CorruptCell("moments without a head")
+        raise CorruptCell("moments have no header")
     ones = (
         heads.view(np.uint8).reshape(len(heads), _SIZE)[:, : _ONE_HEAD.itemsize].copy().view(_ONE_HEAD)[:, 0]
     )
@@ -209,19 +209,19 @@ class Unpacked:
             try:
                 parts.append((chosen, read(bodies, rows[chosen], divisor[chosen])))
             except (CorruptChunk, struct.error) as error:
-                raise CorruptCell(f"moments do not decode: {error}") from error
+                raise CorruptCell(f"cannot decode moments: {error}") from error
         return parts
 
 
 def parted(blobs: Blobs) -> tuple[list[tuple[int, ...]], list[memoryview]]:
     """The heads of blobs (version, kind, rows, divisor), and the bytes after them. Raises `CorruptCell`."""
     if blobs and min(map(len, blobs)) < HEAD.size:
-        raise CorruptCell("moments without a head")
+        raise CorruptCell("moments have no header")
     heads = [HEAD.unpack_from(blob) for blob in blobs]
     if any(head[0] != VERSION or head[1] not in {ONE, MANY, visit_list_codec.KIND} for head in heads):
-        raise CorruptCell("moments of a kind that is not known here")
+        raise CorruptCell("moments have an unknown kind")
     if any(not 1 <= head[3] < 1 << 63 for head in heads):
-        raise CorruptCell("moments with an impossible divisor")
+        raise CorruptCell("moments have an impossible divisor")
     return heads, [memoryview(blob)[HEAD.size :] for blob in blobs]
 
 
@@ -271,7 +271,7 @@ def _unpack_functions(blobs: Sequence[memoryview], rows: Int64) -> Sequence[Int6
 
 def _functions(differences: Int64, rows: Int64) -> Int64:
     if len(differences) and int(differences.min()) < 1:
-        raise CorruptCell("moments hold a function twice")
+        raise CorruptCell("moments contain a function twice")
     return from_steps(differences, rows)
 
 
@@ -335,13 +335,13 @@ _LARGEST = 1e75
 
 def _possible(*columns: Float) -> None:
     if not all(((column >= 0) & (column < _LARGEST)).all() for column in columns):
-        raise CorruptCell("a sum that is no amount")
+        raise CorruptCell("a sum is not a valid amount")
 
 
 def _total(own: Int64, rest: Int64) -> Int64:
     total = own + rest
     if len(total) and int(total.min()) < 0:
-        raise CorruptCell("a total beyond 63 bits")
+        raise CorruptCell("a total exceeds 63 bits")
     return total
 
 

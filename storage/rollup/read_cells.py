@@ -395,5 +395,5 @@ def _facts(blobs: Sequence[memoryview], counts: Int64) -> tuple[Int64, Int64]:
     try:
         stack, units = decode_many(blobs, counts)
     except CorruptChunk as error:
-        raise CorruptCell(f"a cell does not decode: {error}") from error
+        raise CorruptCell(f"cannot decode a cell: {error}") from error
     return stack.astype(np.int64), units

@@ -58,7 +58,7 @@ def rebuild(
             connection
         )  # else the day could be dropped meanwhile and its cells rebuilt from nothing
         if day not in partitions.existing(connection):
-            raise DayGone(f"The facts of {day} are not kept any more.")
+            raise DayGone(f"The retention time of the facts of {day} is over.")
         with_daily_rollup = rollup_days.with_daily_rollup(connection, [number])
         hourless = without_hours(connection, with_daily_rollup)
         rollup_days.change(connection, [number])

@@ -47,22 +47,22 @@ Blobs = Sequence[bytes | memoryview]
 def check(lists: VisitLists) -> None:
     """Raise `CorruptCell` for visits that `decode` would reject, so that they are not written to a cell."""
     if (lists.own < 0).any() or (lists.own > lists.total).any():
-        raise CorruptCell("a visit with an impossible amount")
+        raise CorruptCell("a visit has an impossible amount")
     _check_visits(lists)
 
 
 def _check_visits(lists: VisitLists) -> None:
     fits = (lists.x >= 0) & (lists.event >= lists.x) & (lists.event < LARGEST)
     if not fits.all():
-        raise CorruptCell("a visit with an impossible amount")
+        raise CorruptCell("a visit has an impossible amount")
     if (lists.total > lists.x.take(lists.visit)).any() or (lists.total < 1).any():
-        raise CorruptCell("a function with more than its visit")
+        raise CorruptCell("a function has more than its visit")
 
 
 def _check_number(visits: Int64) -> None:
     """Check the visits of each cell, which bound what a cell is unpacked to."""
     if ((visits < 1) | (visits > MOST_VISITS)).any():
-        raise CorruptCell("a cell of no visits, or of more than are kept")
+        raise CorruptCell("a cell has no visits, or more than the limit")
 
 
 def encode(lists: VisitLists) -> list[bytes]:
@@ -74,7 +74,7 @@ def encode(lists: VisitLists) -> list[bytes]:
     _check_number(visits)
     bit = np.bitwise_count((lists.machine_bit & -lists.machine_bit) - 1).astype(np.int64)
     if (lists.machine_bit <= 0).any() or (bit >= SLOTS).any():
-        raise CorruptCell("a visit of no machine")
+        raise CorruptCell("a visit has no machine")
     of_visits = pack_many((bit, lists.x, lists.event - lists.x), visits)
     columns = Pairs(lists.function, lists.visit, lists.own, lists.total - lists.own)
     of_pairs = pack_pairs(columns, pairs, visits)
@@ -97,12 +97,12 @@ def decode(bodies: Blobs, pairs: Int64, divisor: Int64) -> VisitLists:
         of_pairs = [memoryview(b)[cut:] for b, cut in zip(bodies, cuts, strict=True)]
         function, visit, own, more = unpack_pairs(of_pairs, pairs, visits)
     except (CorruptChunk, struct.error) as error:
-        raise CorruptCell(f"the visits of a cell do not decode: {error}") from error
+        raise CorruptCell(f"cannot decode the visits of a cell: {error}") from error
     amounts = (x, rest, own, more)
     if any(len(column) and not 0 <= int(column.min()) <= int(column.max()) < LARGEST for column in amounts):
-        raise CorruptCell("a visit with an impossible amount")
+        raise CorruptCell("a visit has an impossible amount")
     if len(bit) and not 0 <= int(bit.min()) <= int(bit.max()) < SLOTS:
-        raise CorruptCell("a visit of no machine")
+        raise CorruptCell("a visit has no machine")
     n = len(bit)
     lists = VisitLists(
         divisor,
@@ -229,7 +229,7 @@ def _unpack_bits(blobs: Sequence[memoryview], rows: Int64, visits: Int64, first_
     functions = np.array([head[1] for head in heads], np.int64)
     # With 0 visits, any number of functions would pass.
     if (functions > rows).any() or not _suits(functions, rows, visits).all():
-        raise CorruptCell("more functions than pairs")
+        raise CorruptCell("there are more functions than pairs")
     cuts = [
         (blob, _PAIRS.size + step, _PAIRS.size + step + mask)
         for blob, (*_, step, mask) in zip(blobs, heads, strict=True)
@@ -247,13 +247,13 @@ def _unpack_bits(blobs: Sequence[memoryview], rows: Int64, visits: Int64, first_
     spare = 8 * bytes_each - visits
     last = masks[begins + size - 1] if len(begins) else masks
     if (last >> np.repeat(8 - spare, functions).astype(np.uint8) != 0)[np.repeat(spare > 0, functions)].any():
-        raise CorruptCell("a pair of no visit")
+        raise CorruptCell("a pair has no visit")
     bounds = np.concatenate(([0], np.cumsum(functions)))
     so_far = np.concatenate(([0], np.cumsum(found)))
     if (len(found) and int(found.min()) < 1) or not np.array_equal(np.diff(so_far[bounds]), rows):
-        raise CorruptCell("a function of no visit, or other pairs than there are amounts")
+        raise CorruptCell("a function has no visit, or the numbers of pairs and of amounts differ")
     if len(differences) and not 0 <= int(differences.min()) <= int(differences.max()) < _BEYOND:
-        raise CorruptCell("functions that do not ascend")
+        raise CorruptCell("functions are not in ascending order")
     function = from_steps(differences + 1, functions)
     at = np.flatnonzero(np.unpackbits(masks, bitorder="little").view(np.bool_))
     to_visit = np.repeat(first_visit, functions) - 8 * begins
@@ -267,15 +267,15 @@ def _unpack_bits(blobs: Sequence[memoryview], rows: Int64, visits: Int64, first_
 def _unpack_columns(blobs: Sequence[memoryview], rows: Int64, visits: Int64, first_visit: Int64) -> Pairs:
     differences, number, own, more = unpack(blobs, rows, 4)
     if (number < 0).any() or (number >= np.repeat(visits, rows)).any():
-        raise CorruptCell("a pair of no visit")
+        raise CorruptCell("a pair has no visit")
     filled = rows[rows > 0]
     if len(filled):
         first = np.cumsum(filled) - filled
         if not 0 <= int(differences.min()) <= int(differences.max()) < _BEYOND:
-            raise CorruptCell("functions that do not ascend")
+            raise CorruptCell("functions are not in ascending order")
         same = differences == 0
         same[0] = False
         again = np.flatnonzero(same)
         if (differences[first] < 1).any() or (number[again] <= number[again - 1]).any():
-            raise CorruptCell("a cell holds a function of a visit twice")
+            raise CorruptCell("a cell contains a function of a visit twice")
     return Pairs(from_steps(differences, rows), number + np.repeat(first_visit, rows), own, more)

@@ -140,18 +140,16 @@ def translated() -> Iterator[None]:
         yield
     except duckdb.InterruptException as error:
         query_budget.checkpoint()  # raises if the query was cancelled for another reason
-        raise LakeBusy("DuckDB took too long and was stopped.") from error
+        raise LakeBusy("The query in DuckDB reached its time limit and was stopped.") from error
     except duckdb.OutOfMemoryException as error:
         raise TooMuch(
-            "The selection needs more memory than FLEETPROF_LAKE_MEMORY_BYTES lets DuckDB have.",
-            hint="Choose a shorter time range, add a matcher, or allow more.",
+            "The query in DuckDB exceeds its memory limit, FLEETPROF_LAKE_MEMORY_BYTES.",
+            hint="Choose a shorter time range, add a matcher, or raise the limit.",
         ) from error
     except (duckdb.InvalidInputException, duckdb.ConversionException, duckdb.SerializationException) as error:
-        raise LakeDamaged(f"A file of the lake is not what was written: {first_line(error)}") from error
+        raise LakeDamaged(f"A file of the lake differs from what was written: {first_line(error)}") from error
     except (duckdb.IOException, duckdb.HTTPException, FileNotFoundError) as error:
-        raise LakeChanged(
-            f"A file of the lake is not there any more, or not readable: {first_line(error)}"
-        ) from error
+        raise LakeChanged(f"A file of the lake is missing or unreadable: {first_line(error)}") from error
     except duckdb.Error as error:
         raise LakeError(f"DuckDB failed: {first_line(error)}") from error
 

@@ -52,8 +52,8 @@ def look(connection: Connection, lake: Lake, now: datetime, facts_days: int | No
             until = _patience_ends(day, facts_days)
             if day in captures and now < until:
                 not_ingested[day] = (
-                    f"{captures[day]:,} captures of {day} are still to be ingested."
-                    f" It is exported when they are, or else after {until:%Y-%m-%d %H:%M} UTC."
+                    f"{captures[day]:,} captures of {day} are not ingested yet. The day is exported "
+                    f"when they are, at the latest after {until:%Y-%m-%d %H:%M} UTC."
                 )
             else:
                 due.append(day)
@@ -92,5 +92,5 @@ def _better(there: Manifest, found: Ingested, names: DatabaseIdentity) -> str | 
             f" PostgreSQL {found.captures:,} of {found.ended:,}."
         )
     if there.database != names.current and there.database not in names.former:
-        return f"The lake's {there.day} is of another database."
+        return f"{there.day} in the lake is from another database."
     return None

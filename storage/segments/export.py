@@ -71,7 +71,9 @@ def export_day(
         if not ours:
             return None
         if day not in partitions.existing(connection):
-            raise PartitionMissing(f"PostgreSQL has no facts of {day} any more, or none yet.")
+            raise PartitionMissing(
+                f"PostgreSQL has no facts of {day}: they are deleted, or not ingested yet."
+            )
         if not replace and (why := reason_to_keep(connection, lake, day)):
             raise LakeAhead(f"{day} was not exported. {why}")
         with _undone(lake, day, stamp):
@@ -105,7 +107,7 @@ def _undone(lake: Lake, day: date, stamp: str) -> Iterator[None]:
             if not _counts(lake, day, stamp):
                 _discard(lake, day, stamp)
         if isinstance(error, pa.ArrowException):
-            raise LakeDiffers(f"{day} was not exported: it cannot be written as Parquet: {error}") from error
+            raise LakeDiffers(f"{day} was not exported: cannot write it as Parquet: {error}") from error
         raise
 
 
@@ -202,9 +204,7 @@ class _Day:
         of = rows.uuids("visit_id")
         number = np.searchsorted(ids, of)
         if (number == len(ids)).any() or not np.array_equal(ids[number], of):
-            raise LakeDiffers(
-                f"{self._day} was not exported: captures of visits that are not there watched events."
-            )
+            raise LakeDiffers(f"{self._day} was not exported: visits of some captures are missing.")
         self._writers["segments"].add(
             [
                 number,

@@ -75,15 +75,15 @@ class LakeEngine:
         there = manifest.days(self._lake)
         if not there:
             raise BadSelection(
-                "The lake has no day yet.", hint="`fleetprof lake export` exports closed days."
+                "The lake has no days yet.", hint="`fleetprof lake export` exports closed days."
             )
         ranges = [_days_of(selection) for selection in selections_of(question)]
         wanted = [day for day in there if any(first <= day <= last for first, last in ranges)]
         known = [found for day in wanted if (found := manifest.read(self._lake, day)) is not None]
         if not known:
             raise BadSelection(
-                f"The lake has nothing of that time: it has {there[0]} to {there[-1]}.",
-                hint="A day is exported when it is over for 48 hours; ask PostgreSQL for later ones.",
+                f"The lake has no data of this time range. Days of the lake: {there[0]} to {there[-1]}.",
+                hint="A day is exported 48 hours after its end; use PostgreSQL for later days.",
             )
         _check_database(known)
         files = self._known.of(known)
@@ -100,9 +100,10 @@ def _check_database(known: Sequence[Manifest]) -> None:
         spelled = [f"{run[0].day} to {run[-1].day}" if len(run) > 1 else str(run[0].day) for run in runs]
         told = ", ".join(spelled[:_RUNS_TOLD]) + (" …" if len(spelled) > _RUNS_TOLD else "")
         raise BadSelection(
-            "The lake has these days of several databases, or of one before and after it was restored, and their numbers"
-            f" of functions, stacks and machines differ: {told}.",
-            hint="Ask for the days of one. SQL over the lake's `samples`, which goes by names, may have them all.",
+            "Days of the lake are from several databases, or from before and after a restore, so ids "
+            f"of functions, stacks and machines differ: {told}.",
+            hint="Select the days of one database. SQL over the lake's `samples` uses names and can read "
+            "all days.",
         )
 
 

@@ -36,7 +36,8 @@ class Lake:
         self.local = not separator or scheme in {"file", "local"}
         if not url or _UNREADABLE & set(url):
             raise LakeUnavailable(
-                f"The lake cannot lie at {url!r}: readers of Parquet take * ? [ ] {{ }}, quotes and backslashes in a path for a pattern."
+                f"Invalid lake location {url!r}: readers of Parquet interpret * ? [ ] {{ }}, quotes and "
+                "backslashes in a path as a pattern."
             )
         self._root = str(Path(rest if separator else url).absolute()) if self.local else url.rstrip("/")
         self._store = BlobDirectory(Path(self._root)) if self.local else BlobBucket(self._root)
@@ -67,7 +68,7 @@ class Lake:
         except BlobMissing:
             return None
         except UnicodeDecodeError as error:
-            raise LakeDamaged(f"{self.path(key)} is no text.") from error
+            raise LakeDamaged(f"{self.path(key)} is not text.") from error
 
     def digest(self, key: str, stopping: Callable[[], bool] = lambda: False) -> tuple[int, str] | None:
         """Size and hex SHA-256 of a file, read in full; None: missing. Raises `LakeBusy` if stopped."""

@@ -156,9 +156,9 @@ def parse(text: str, day: date) -> Manifest:
     except LakeDamaged:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise LakeDamaged(f"The lake's manifest of {day} cannot be read: {error!r}.") from error
+        raise LakeDamaged(f"Cannot read the lake's manifest of {day}: {error!r}.") from error
     if manifest.day != day:
-        raise LakeDamaged(f"The lake's manifest of {day} is that of {manifest.day}.")
+        raise LakeDamaged(f"The lake's manifest of {day} is for {manifest.day}.")
     return manifest
 
 
@@ -176,10 +176,10 @@ def _covered(document: Mapping[str, Any], day: date) -> Mapping[int, tuple[Cover
     }
     midnight = (day - date(1970, 1, 1)).days * _DAY_US
     if not all(0 < campaign <= _MOST_CAMPAIGNS for campaign in found):
-        raise ValueError("no campaign has such an id")
+        raise ValueError("an id of a campaign is invalid")
     for begin, end in (run for runs in found.values() for run in runs):
         if not midnight <= begin < end <= midnight + _DAY_US:
-            raise ValueError("a run of rounds is not of the day")
+            raise ValueError("a run of rounds is outside the day")
     return found
 
 
@@ -187,11 +187,11 @@ def _file(entry: Any) -> File:
     file = File(**entry)
     # Names go into SQL and paths, so a forged manifest must not be able to read other files.
     if not isinstance(file.name, str) or not _FILE.fullmatch(file.name):
-        raise ValueError(f"{file.name!r} is no name of a file")
+        raise ValueError(f"{file.name!r} is not a file name")
     if not isinstance(file.rows, int) or not isinstance(file.bytes, int):
-        raise TypeError("rows and bytes are numbers")
+        raise TypeError("rows and bytes must be numbers")
     if not isinstance(file.sha256, str) or not _SHA256.fullmatch(file.sha256):
-        raise ValueError(f"{file.sha256!r} is no SHA-256")
+        raise ValueError(f"{file.sha256!r} is not a SHA-256")
     return file
 
 

@@ -29,7 +29,7 @@ def engine_of(url: str) -> OpenEngine:
         return DuckStatements
     if not url.startswith(SPARK):
         raise LakeUnavailable(
-            f"There is no engine {url!r} for segments. Name duckdb, or a URL that begins with {SPARK}."
+            f"Unknown engine {url!r} for segments. Use duckdb, or a URL that begins with {SPARK}."
         )
     try:
         from storage.segments.spark import SparkStatements  # noqa: PLC0415 - an optional package

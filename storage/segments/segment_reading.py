@@ -182,7 +182,7 @@ class SegmentReading:
     def lined(self, selection: Selection, labels: tuple[str, ...] = ()) -> LinedSamples:  # noqa: ARG002 - as `Reading`
         """Raise `BadSelection`: the lake has no source lines."""
         refuse_frames(selection)
-        raise BadSelection("A lake keeps no source lines.", hint="Ask the database, or go by function.")
+        raise BadSelection("A lake has no source lines.", hint="Use the database, or group by function.")
 
     def profiles(
         self, selection: Selection, kind: SampleType, labels: tuple[str, ...]
@@ -207,12 +207,12 @@ class SegmentReading:
     def drawn(self, selection: Selection, start: datetime, end: datetime) -> DrawnVisits:
         """The visits of the selection's campaign, which has begun, that were drawn at random in [start, end)."""
         campaign_id = self._catalogue.campaign(selection)
-        assert campaign_id is not None, "a campaign without visits has no steps to weigh"
+        assert campaign_id is not None, "a campaign without visits has no steps"
         return self._designs.drawn(campaign_id, start, end)
 
     def builds(self, selection: Selection, profiles: Profiles, names: Iterable[str]) -> Builds:  # noqa: ARG002 - as `Reading`
         """Raise `BadSelection`: builds are only needed for source lines, which the lake does not have."""
-        raise BadSelection("A lake keeps no source lines.", hint="Ask the database, or go by function.")
+        raise BadSelection("A lake has no source lines.", hint="Use the database, or group by function.")
 
     def contents(self, keys: Sequence[str], paths: Iterable[str]) -> Mapping[tuple[str, str], bytes]:  # noqa: ARG002 - as `Reading`
         """Empty: sources are not exported."""

@@ -61,7 +61,7 @@ class Session:
         found = self._table(sql, given, tables)
         if limit is not None and found.nbytes > limit:
             raise TooMuch(
-                f"The selection reads more than {limit >> 20} MiB of samples.",
+                f"The query reads more than {limit >> 20} MiB of samples.",
                 hint='Choose a shorter time range or add a matcher, e.g. application="…".',
             )
         return Rows(found.num_rows, {name: _numpy(found.column(name)) for name in found.column_names})

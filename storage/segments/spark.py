@@ -33,7 +33,7 @@ _GROUPS = count()
 _STARTING = Lock()
 _LOOK_S = 0.2
 """Interval of attempts to cancel running jobs."""
-_TOO_LONG = "Spark took too long and was stopped."
+_TOO_LONG = "The query in Spark reached its time limit and was stopped."
 
 
 def master_of(url: str) -> str:
@@ -171,7 +171,7 @@ def _errors() -> Iterator[None]:
         query_budget.checkpoint()  # raises if the query was cancelled for another reason
         text = first_line(error)
         if "PATH_NOT_FOUND" in text or "FileNotFound" in str(error):
-            raise LakeChanged(f"A file of the lake is not there any more, or not readable: {text}") from error
+            raise LakeChanged(f"A file of the lake is missing or unreadable: {text}") from error
         raise LakeError(f"Spark failed: {text}") from error
     except (OSError, RuntimeError) as error:  # no Java, or no cluster at that address
-        raise LakeUnavailable(f"Spark cannot be reached or started: {first_line(error)}") from error
+        raise LakeUnavailable(f"Cannot connect to Spark or start it: {first_line(error)}") from error

@@ -23,36 +23,36 @@ LEFT JOIN (
 _LABELS = f"SELECT DISTINCT unnest([{', '.join(DIMENSIONS)}]) AS value_id FROM profiles"  # noqa: S608 - our own names
 _DANGLING = (
     (
-        "samples of profiles that are not there",
+        "samples whose profile is missing",
         "SELECT count(*) FROM (SELECT DISTINCT profile FROM samples) ANTI JOIN profiles USING (profile)",
     ),
     (
-        "profiles of visits that are not there",
+        "profiles whose visit is missing",
         "SELECT count(*) FROM profiles ANTI JOIN visits USING (visit)",
     ),
     (
-        "stacks of samples that are not there",
+        "missing stacks of samples",
         "SELECT count(*) FROM (SELECT DISTINCT stack_id FROM samples) ANTI JOIN stacks USING (stack_id)",
     ),
     (
-        "functions of stacks that are not there",
+        "missing functions of stacks",
         "SELECT count(*) FROM (SELECT DISTINCT unnest(functions) AS function_id FROM stacks) ANTI JOIN functions USING (function_id)",
     ),
     (
-        "functions named by one that is not there",
+        "functions whose alias is missing",
         "SELECT count(*) FROM functions WHERE alias_of NOT IN (SELECT function_id FROM functions)",
     ),
     (
-        "labels of profiles that are not there",
+        "missing labels of profiles",
         f'SELECT count(*) FROM ({_LABELS}) ANTI JOIN "values" USING (value_id) WHERE value_id <> 0',  # noqa: S608 - our own names
     ),
     (
-        "label sets of profiles that are not there",
+        "missing label sets of profiles",
         "SELECT count(*) FROM profiles ANTI JOIN label_sets USING (label_set_id) WHERE label_set_id <> 0",
     ),
     *(
         (
-            f"{what} of {table} that are not there",
+            f"missing {what} of {table}",
             f"SELECT count(*) FROM {table} ANTI JOIN {names} USING ({key}) WHERE {key} IS NOT NULL",  # noqa: S608 - our own names
         )
         for what, table, names, key in (
@@ -70,7 +70,7 @@ _DANGLING = (
         )
     ),
     (
-        "rows more than there should be of a stack",
+        "duplicate rows of a stack",
         "SELECT count(*) - count(DISTINCT stack_id) FROM stacks",
     ),
 )
@@ -88,10 +88,12 @@ def faults(
     with opened(lake, [manifest], replace(limits, timeout_s=None), stopping) as connection, translated():
         found = tuple(sorted(TypeTotals(*row) for row in connection.execute(_TOTALS).fetchall()))
         wrong = [
-            f"{what} in the files, not in PostgreSQL." for what in sorted(set(found) - set(manifest.totals))
+            f"{what} in the files, but not in PostgreSQL."
+            for what in sorted(set(found) - set(manifest.totals))
         ]
         wrong += [
-            f"{what} in PostgreSQL, not in the files." for what in sorted(set(manifest.totals) - set(found))
+            f"{what} in PostgreSQL, but not in the files."
+            for what in sorted(set(manifest.totals) - set(found))
         ]
         for what, sql in _DANGLING:
             if count := _count(connection, sql):
@@ -109,9 +111,9 @@ def _changed(lake: Lake, manifest: Manifest, stopping: Callable[[], bool]) -> It
         for key, file in zip(manifest.keys(table), files, strict=True):
             found = lake.digest(key, stopping)
             if found is None:
-                yield f"{key} is not there."
+                yield f"{key} is missing."
             elif found != (file.bytes, file.sha256):
-                yield f"{key} is not what was written."
+                yield f"{key} differs from what was written."
 
 
 def _count(connection: duckdb.DuckDBPyConnection, sql: str) -> int:

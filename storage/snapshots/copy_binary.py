@@ -148,7 +148,7 @@ class _Bounded(io.BytesIO):
     def _take(self) -> None:
         if self._size > self._limit:
             raise TooMuch(
-                f"The selection reads more than {self._limit >> 20} MiB of samples.",
+                f"The query reads more than {self._limit >> 20} MiB of samples.",
                 hint='Choose a shorter time range or add a matcher, e.g. application="…".',
             )
         more = self._size - self._taken + _AT_A_TIME
@@ -189,7 +189,7 @@ def copy_out(
     # query.
     connection.execute(statement, parameters, execution_options={_INTO: buffer}).close()
     if not buffer.tell():  # COPY writes a header even without rows
-        raise TypeError("rows are copied by engines that `allow_copying` was called for")
+        raise TypeError("copying rows needs an engine that `allow_copying` was called for")
     return buffer.getbuffer()[_HEADER:-_TRAILER]
 
 

@@ -110,12 +110,12 @@ class Budget:
                 return
             case Stop.TIME:
                 raise BudgetExceeded(
-                    f"The question takes more than {self.limits.seconds:g} seconds.",
+                    f"The query takes more than {self.limits.seconds:g} seconds.",
                     limit="time",
                     hint='Choose a shorter time range, or add a matcher, e.g. application="…".',
                 )
             case Stop.DROPPED:
-                raise QuestionDropped("The client no longer waits for the answer.")
+                raise QuestionDropped("The client disconnected.")
 
     def take(self, size: int) -> None:
         """Charge bytes that are about to be held. Raises as `check` does."""
@@ -123,7 +123,8 @@ class Budget:
         self._taken += size
         if self._taken > self.limits.bytes:
             raise BudgetExceeded(
-                f"The question needs more than the {self.limits.bytes // _MIB:,} MiB that are there for one.",
+                f"The query needs more than {self.limits.bytes // _MIB:,} MiB, the memory limit of "
+                "one query.",
                 limit="memory",
                 hint='Choose a shorter time range, or add a matcher, e.g. application="…".',
             )

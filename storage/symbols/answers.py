@@ -170,7 +170,7 @@ def withdraw(connection: Connection, since: datetime | None) -> tuple[list[Withd
     ).all()
     for row in rows:
         candidates.remove(connection, row.binary_key, bytes(row.sha256))
-        why = f"{row.other} runs it, too: what {row.witness} alone gave is no longer used."
+        why = f"{row.other} runs it, too. The symbols that only {row.witness} sent are no longer used."
         reprocessing.begin(connection, row.binary_key, why=why, nameless=False)
         requests.reopen(connection, row.binary_key, why)
     return [Withdrawn(row.binary_key, row.witness, row.other) for row in rows], now

@@ -38,7 +38,9 @@ from storage.symbols.symbol_blobs import StoredBlob
 ATTEMPTS_LIMIT: Final = 3
 """Builds of one file that may end without a result before the file is left alone."""
 DEATH_REST_S: Final = 24 * 3600.0
-DIED: Final = "Every worker that built it ended without a word; it may need more memory than there is."
+DIED: Final = (
+    "Every worker that built it ended without reporting a result; it may need more memory than is available."
+)
 
 
 @dataclass(frozen=True, slots=True)

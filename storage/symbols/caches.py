@@ -47,8 +47,8 @@ class Standing(Enum):
     """Whether a cache may be used."""
 
     CURRENT = "nothing better is known"
-    SUPERSEDED = "another debug file came later; it serves until it is built from that"
-    REJECTED = "a file it was built from is not to be used any more, nor is it"
+    SUPERSEDED = "a later debug file is not built yet; this one is used until then"
+    REJECTED = "not used: a file that it was built from was rejected"
 
 
 @dataclass(frozen=True, slots=True)

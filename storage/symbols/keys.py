@@ -12,11 +12,11 @@ MAX_KEY_BYTES: Final = 1024
 def checked(text: str, *, what: str = "binary key") -> str:
     """Return the text if it can be stored and indexed. Raises `BadKey`."""
     if not text or "\0" in text or len(text.encode("utf-8", "replace")) > MAX_KEY_BYTES:
-        raise BadKey(f"Not a {what}: {text[:80]!r} (1 to {MAX_KEY_BYTES} bytes, no NUL).")
+        raise BadKey(f"Invalid {what} {text[:80]!r}: expected 1 to {MAX_KEY_BYTES} bytes without NUL.")
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise BadKey(f"Not a {what}: {text[:80]!r} is not Unicode.") from error
+        raise BadKey(f"Invalid {what} {text[:80]!r}: not valid Unicode.") from error
     return text
 
 

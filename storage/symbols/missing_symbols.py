@@ -174,7 +174,7 @@ def _named(
             literal(""),
             literal(""),
             literal("unknown"),
-            literal("It was not seen in any capture yet."),
+            literal("No capture contains it yet."),
             func.min(debug_file.c.added_at),
         )
         .where(~select(binary.c.key).where(binary.c.key == debug_file.c.binary_key).exists())

@@ -46,9 +46,7 @@ def put_source(
     checked(binary_key)
     where = normalised(path)
     if len(text) > MAX_SOURCE_BYTES:
-        raise SymbolFileTooLarge(
-            f"{where[:200]} has {len(text)} bytes, more than the {MAX_SOURCE_BYTES} accepted."
-        )
+        raise SymbolFileTooLarge(f"{where[:200]} has {len(text)} bytes; the limit is {MAX_SOURCE_BYTES}.")
 
     def note(connection: Connection, stored: StoredBlob) -> SourceFile:
         connection.execute(

@@ -76,7 +76,7 @@ def put_file(archive: Archive, path: Path, *, limit: int = MAX_FILE_BYTES, mend:
     """
     size = path.stat().st_size
     if size > limit:
-        raise SymbolFileTooLarge(f"{path.name} has {size} bytes, more than the {limit} accepted.")
+        raise SymbolFileTooLarge(f"{path.name} has {size} bytes; the limit is {limit}.")
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").digest()
         raw_bytes = file.tell()
@@ -110,10 +110,10 @@ def read_chunks(archive: Archive, sha256: bytes, *, limit: int) -> Iterator[byte
             try:
                 chunk = reader.read(_CHUNK)
             except zstandard.ZstdError as error:
-                raise BlobDamaged(f"The blob {key} cannot be unpacked: {error}.") from error
+                raise BlobDamaged(f"Cannot decompress the blob {key}: {error}.") from error
             size += len(chunk)
             if size > limit:
-                raise BlobDamaged(f"The blob {key} holds more than its {limit} bytes.")
+                raise BlobDamaged(f"The blob {key} has more than its {limit} bytes.")
             digest.update(chunk)
             if not chunk:
                 break
@@ -121,7 +121,7 @@ def read_chunks(archive: Archive, sha256: bytes, *, limit: int) -> Iterator[byte
                 yield last
             last = chunk
     if digest.digest() != sha256:
-        raise BlobDamaged(f"The blob {key} does not hold what it is named by: it was changed or cut short.")
+        raise BlobDamaged(f"The blob {key} does not match its digest: it was changed or cut off.")
     if last:
         yield last
 
@@ -165,7 +165,7 @@ def store(
             hold(connection, stored.sha256)
             archive.size(key_of(stored.sha256))
             return note(connection, stored)
-    raise SymbolsError(f"The blob {key_of(stored.sha256)} disappears again and again.")
+    raise SymbolsError(f"The blob {key_of(stored.sha256)} disappears repeatedly.")
 
 
 def hold(connection: Connection, sha256: bytes) -> None:
@@ -252,9 +252,9 @@ def _compressed(chunks: Iterable[bytes], raw_bytes: int, sha256: bytes) -> Itera
                 yield packed
         last = packer.flush()
     except zstandard.ZstdError as error:
-        raise SymbolFileChanged("The file was written to while it was stored; store it again.") from error
+        raise SymbolFileChanged("The file changed while it was stored; store it again.") from error
     if size != raw_bytes or digest.digest() != sha256:
-        raise SymbolFileChanged("The file was written to while it was stored; store it again.")
+        raise SymbolFileChanged("The file changed while it was stored; store it again.")
     yield last
 
 

@@ -145,12 +145,12 @@ def make_built_symbols(
     if process.returncode == 0:
         return BuildSucceeded(**json.loads(output_text))
     lines = complaint.decode("utf-8", "replace").strip().splitlines()
-    why = lines[-1][:500] if lines else "it wrote nothing"
+    why = lines[-1][:500] if lines else "it reported no reason"
     if process.returncode == build_child.UNABLE:
-        raise OSError(f"{origin}: its symbols cannot be written to {output.parent}: {why}.")
+        raise OSError(f"{origin}: cannot write its symbols to {output.parent}: {why}.")
     if process.returncode in (build_child.REFUSED, build_child.UNUSABLE):
         unusable = process.returncode == build_child.UNUSABLE
-        return BuildFailed(f"{origin}: its debug data cannot be used ({why}).", unusable)
+        return BuildFailed(f"{origin}: its debug data is unusable ({why}).", unusable)
     if process.returncode < 0:
         why = f"signal {-process.returncode} within {seconds} CPU s and {memory // _MIB} MiB"
     return BuildFailed(f"{origin}: reading its debug data ended early ({why}).")

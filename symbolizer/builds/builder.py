@@ -90,11 +90,11 @@ class SymCacheBuilder:
                 debug = found
                 opened.enter_context(debug.content)
             if debug.quality != Quality.DWARF:
-                return NotBuilt(f"{debug.origin} has symbols only.")
+                return NotBuilt(f"{debug.origin} has symbols, but no debug data.")
             try:
                 source = build_input(debug, at_hand)
             except MalformedElf as error:
-                return NotBuilt(f"{debug.origin} cannot be used. {error}")
+                return NotBuilt(f"{debug.origin} is unusable. {error}")
             outcome = self._caches.build(key, source)
         if isinstance(outcome, Built):
             log.info("built: binary=%s from=%s", key, debug.origin)

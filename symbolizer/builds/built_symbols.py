@@ -115,7 +115,7 @@ def write_built_symbols(
 def open_built_symbols(file: BinaryIO) -> BuiltSymbols:
     """Map an open file; it may be closed or removed afterwards. Raises OSError, `MalformedSymCache`."""
     if os.fstat(file.fileno()).st_size < _PREAMBLE.itemsize:
-        raise MalformedSymCache("The file of built symbols is cut short in its preamble.")
+        raise MalformedSymCache("The preamble of the file of built symbols is cut off.")
     mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
     header = _read_header(mapped)
     try:
@@ -126,7 +126,7 @@ def open_built_symbols(file: BinaryIO) -> BuiltSymbols:
         table = open_symcache(mapped, *sections["symcache"], nameless=nameless)
         names_at, names_bytes = sections["names"]
         if names_at + names_bytes > len(mapped):
-            raise MalformedSymCache("The file of built symbols is cut short in its names.")
+            raise MalformedSymCache("The names in the file of built symbols are cut off.")
         symbols = SymbolTable(
             Functions(columns["starts"], columns["ends"], columns["sized"]),
             Names(
@@ -141,18 +141,16 @@ def open_built_symbols(file: BinaryIO) -> BuiltSymbols:
         segments = tuple(Segment(int(o), int(v), int(n), bool(x)) for o, v, n, x in header["segments"])
         base = int(header["base"])
         if not 0 <= base < 1 << 64:
-            raise MalformedSymCache("The file of built symbols counts from no address.")
+            raise MalformedSymCache("The file of built symbols has no base address.")
         return BuiltSymbols(table, symbols, SegmentMap(segments), base, str(header["origin"]))
     except (KeyError, TypeError, ValueError, MalformedElf) as error:
-        raise MalformedSymCache(
-            f"The header of the file of built symbols is not as it should be: {error}."
-        ) from error
+        raise MalformedSymCache(f"The header of the file of built symbols is invalid: {error}.") from error
 
 
 def _read_header(mapped: mmap.mmap) -> dict[str, Any]:
     preamble = np.frombuffer(mapped, _PREAMBLE, 1)[0]
     if preamble["magic"] != _MAGIC or preamble["format"] != FORMAT:
-        raise MalformedSymCache("It is no file of built symbols of this format.")
+        raise MalformedSymCache("It is not a file of built symbols of this format.")
     at, size = int(preamble["header_at"]), int(preamble["header_bytes"])
     text = mapped[at : at + size] if size <= _MAX_HEADER_BYTES else b""
     if zlib.crc32(text) != preamble["crc32"]:
@@ -167,7 +165,7 @@ def _array(
     at, size = sections[name]
     dtype = np.dtype(kind)
     if count * dtype.itemsize > size or at + size > len(mapped):
-        raise MalformedSymCache(f"The file of built symbols is cut short in its {name}.")
+        raise MalformedSymCache(f"The {name} of the file of built symbols is cut off.")
     return np.frombuffer(mapped, dtype, count, at)
 
 

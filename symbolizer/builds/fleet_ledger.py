@@ -89,7 +89,7 @@ class FleetLedger:
         try:
             caches.fetch(self._archive, cache, into)
         except (BlobMissing, BlobDamaged) as error:
-            log.warning("built again: binary=%s why=%s", key, error)
+            log.warning("rebuilding: binary=%s why=%s", key, error)
             caches.discard_damaged(self._engine, self._archive, cache)
             return False
         return True
@@ -118,7 +118,7 @@ class FleetLedger:
             with self._engine.begin() as connection:
                 builds.release(connection, lease)
         except DatabaseError as error:
-            log.warning("lease runs out by itself: binary=%s why=%s", lease.binary_key, error)
+            log.warning("lease left to expire: binary=%s why=%s", lease.binary_key, error)
 
 
 @dataclass(frozen=True, slots=True)

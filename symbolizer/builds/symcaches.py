@@ -60,7 +60,7 @@ class SymCaches:
             return entry
         if self._damaged[entry.sha256] > 1:
             return NotBuilt(
-                "What was built from its debug data reads as damaged, however often it is fetched."
+                "The symbols that were built from its debug data are damaged, even after repeated downloads."
             )
         symbols = self._folder.open(entry.sha256) or self._fetch(key, entry)
         return None if symbols is None else Built(symbols, entry)
@@ -111,7 +111,7 @@ class SymCaches:
                 reason = (
                     made.reason
                     if isinstance(made, BuildFailed)
-                    else f"{source.debug.origin}: what was built from it cannot be read back."
+                    else f"{source.debug.origin}: cannot read back the symbols that were built from it."
                 )
                 failure = NotBuilt(reason, self._clock() + self._limits.failure_lifetime_s)
                 unusable = isinstance(made, BuildFailed) and made.unusable

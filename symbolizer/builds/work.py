@@ -55,7 +55,7 @@ def build(request: "Request") -> None:
     except (SymbolicError, StopIteration, LookupError) as error:
         if _NO_MEMORY in str(error):
             raise MemoryError(str(error)) from error
-        raise Unusable(str(error) or "it holds no object") from error
+        raise Unusable(str(error) or "it contains no object") from error
     try:
         with Path(request.output).open("r+b") as file:
             # `symbolic` counts from the debug file's first segment; tools that patch executables (patchelf)

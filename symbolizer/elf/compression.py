@@ -60,9 +60,9 @@ def _taken(chunks: Iterator[bytes], size: int, limit: int, *, whole: bool) -> by
             if have >= wanted:
                 break
     except (zlib.error, zstandard.ZstdError) as error:
-        raise MalformedElf(f"A compressed section does not decompress: {error}.") from error
+        raise MalformedElf(f"Cannot decompress a section: {error}.") from error
     if whole and have < size:
-        raise MalformedElf(f"A compressed section has {have} bytes of the {size} it claims.")
+        raise MalformedElf(f"A compressed section has {have} bytes instead of the claimed {size}.")
     return b"".join(parts)[:wanted]
 
 

@@ -31,4 +31,4 @@ class Window:
         try:
             return self.source[self.offset + start : self.offset + stop]
         except OSError as error:
-            raise MalformedElf(f"A section of it cannot be read: {error.strerror}.") from error
+            raise MalformedElf(f"Cannot read one of its sections: {error.strerror}.") from error

@@ -94,13 +94,15 @@ class ElfFile:
         if size > limit:
             raise MalformedElf(f"Its {what} claims {size} bytes; the limit is {limit}.")
         if offset + size > self._length:
-            raise MalformedElf(f"Its {what} ends at byte {offset + size} of a file of {self._length}.")
+            raise MalformedElf(
+                f"Its {what} ends at byte {offset + size}, beyond the end of the file at {self._length}."
+            )
         try:
             data = self._source[offset : offset + size]
         except OSError as error:  # a bad disk, a network file system whose server is gone
-            raise MalformedElf(f"Its {what} cannot be read: {error.strerror}.") from error
+            raise MalformedElf(f"Cannot read its {what}: {error.strerror}.") from error
         if len(data) != size:
-            raise MalformedElf(f"Its {what} could not be read in full: the file shrank.")
+            raise MalformedElf(f"Cannot read its {what} in full: the file shrank.")
         return data
 
     def _read_segments(self, header: np.void) -> Records:
@@ -134,7 +136,7 @@ class ElfFile:
             name = text[start : max(end, start)].decode("latin-1")
             total += len(name)
             if total > MAX_NAMES_BYTES:  # each is within its limit, but all may share the same bytes
-                raise MalformedElf(f"Its sections' names have more than {MAX_NAMES_BYTES} bytes.")
+                raise MalformedElf(f"The names of its sections exceed {MAX_NAMES_BYTES} bytes.")
             names.setdefault(name, index)
         return names
 
@@ -144,7 +146,7 @@ class ElfFile:
         loads = self.segments[self.segments["type"] == PT_LOAD]
         for start, size in ((loads["offset"], loads["filesz"]), (loads["vaddr"], loads["filesz"])):
             if (start + size < start).any():
-                raise MalformedElf("A segment of it reaches beyond the end of the address space.")
+                raise MalformedElf("One of its segments exceeds the address space.")
         return SegmentMap(
             tuple(
                 Segment(int(s["offset"]), int(s["vaddr"]), int(s["filesz"]), bool(s["flags"] & PF_X))
@@ -275,7 +277,7 @@ class ElfFile:
         try:
             return ElfFile(decompressor.decompress(data, MAX_EMBEDDED_BYTES))
         except (lzma.LZMAError, EOFError) as error:
-            raise MalformedElf(f"Its .gnu_debugdata does not decompress: {error}.") from error
+            raise MalformedElf(f"Cannot decompress its .gnu_debugdata: {error}.") from error
 
     @property
     def has_dwarf(self) -> bool:
@@ -325,11 +327,11 @@ class ElfFile:
         in_file = np.where(self.sections["type"] == SHT_NOBITS, 0, self.sections["size"])
         counts = in_file[indexes] // record("symbol", self.bits, self.order).itemsize
         if counts.sum(dtype=np.float64) > most:
-            raise MalformedElf(f"Its symbol tables have more than {most} symbols together.")
+            raise MalformedElf(f"Its symbol tables together have more than {most} symbols.")
         by_link: Counter[int] = Counter()
         for index, link, count in zip(indexes, links, counts.tolist(), strict=True):
             if link >= len(self.sections):
-                raise MalformedElf(f"Symbol table {index} names section {link}, which is not there.")
+                raise MalformedElf(f"Symbol table {index} refers to section {link}, which does not exist.")
             by_link[link] += count
         sizes = {link: int(in_file[link]) for link in by_link}
         if sum(sizes.values()) > string_bytes:

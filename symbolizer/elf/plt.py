@@ -75,7 +75,7 @@ def read_stubs(file: ElfFile, dynamic: Sequence[tuple[Records, bytes]]) -> Stubs
             at.append(len(text))
             text += name + _SUFFIX + b"\0"
             if len(text) > _MAX_TEXT:
-                raise MalformedElf(f"The names of its stubs have more than {_MAX_TEXT} bytes.")
+                raise MalformedElf(f"The names of its stubs exceed {_MAX_TEXT} bytes.")
     return Stubs(
         np.array(starts, np.uint64), np.array(sizes, np.uint64), bytes(text), np.array(at, np.uint32)
     )

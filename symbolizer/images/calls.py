@@ -46,7 +46,7 @@ class CallTable:
         """
         characters = sum(len(function.name) + len(function.raw_name) for function, _ in names)
         if self._characters + characters > MAX_TEXT:
-            raise MemoryError(f"names of more than {MAX_TEXT} characters in one capture")
+            raise MemoryError(f"the names in one capture exceed {MAX_TEXT} characters")
         self._characters += characters
         numbers = np.array([self._number(function) for function, _ in names], np.int64)
         lines = np.array([line for _, line in names], np.int64)

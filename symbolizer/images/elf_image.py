@@ -121,7 +121,7 @@ class ElfImage:
             names.append((function, line))
             characters += len(function.name) + len(function.raw_name) + len(function.file)
             if characters > MAX_TEXT:
-                raise MemoryError(f"names of more than {MAX_TEXT} characters")
+                raise MemoryError(f"the names exceed {MAX_TEXT} characters")
         return names
 
     def lookup(self, vaddrs: ElfVaddrs) -> tuple[Statuses, Chains]:

@@ -105,7 +105,11 @@ class FileImages:
     ) -> Image:
         """An image from the available files, which stay open until this returns."""
         at_hand = executable if isinstance(executable, Found) else None
-        reason = debug.reason if isinstance(debug, Missing) else f"{debug.origin} has symbols only."
+        reason = (
+            debug.reason
+            if isinstance(debug, Missing)
+            else (f"{debug.origin} has symbols, but no debug data.")
+        )
         if isinstance(debug, Found) and debug.quality == Quality.DWARF:
             outcome = self._build(identity, debug, at_hand, known)
             if isinstance(outcome, Built):
@@ -134,7 +138,7 @@ class FileImages:
         try:
             source = build_input(debug, executable)
         except MalformedElf as error:
-            return NotBuilt(f"{debug.origin} cannot be used. {error}")
+            return NotBuilt(f"{debug.origin} is unusable. {error}")
         if self._wants_build is None or source.size.seconds <= self._at_once_s:
             try:
                 return self._caches.build(identity.key, source, wait_s=_PATIENCE * self._at_once_s)
@@ -159,22 +163,22 @@ class FileImages:
         try:
             elves = [ElfFile(as_loaded(f.elf, debug=False)) if is_module(f.elf) else f.elf for f in distinct]
         except MalformedElf as error:
-            return UnknownImage(f"{distinct[0].origin} cannot be used. {error}")
+            return UnknownImage(f"{distinct[0].origin} is unusable. {error}")
         segments = layout_of(elves[0])
         if isinstance(segments, Missing):
-            return UnknownImage(f"{distinct[0].origin} cannot be used. {segments.reason}")
+            return UnknownImage(f"{distinct[0].origin} is unusable. {segments.reason}")
         symbols, why = _symbols(elves, distinct[0].origin)
         if symbols.is_stripped:
             reason = why or f"It was stripped of its symbols. {reason}"
         elif len(distinct) == 1 and not distinct[0].elf.has_symbol_table:
-            reason = f"It was stripped of all but the symbols it exports. {reason}"
+            reason = f"It was stripped of all symbols except exported ones. {reason}"
         return ElfImage(identity.name, segments, None, symbols, reason)
 
 
 def _no_place(error: OSError) -> NotBuilt:
     """A full or read-only disk costs frames their lines and is logged; captures are ingested all the same."""
-    log.warning("symbols not kept: why=%s", error)
-    return NotBuilt(f"This worker cannot keep built symbols: {error.strerror or error}.")
+    log.warning("built symbols not stored: why=%s", error)
+    return NotBuilt(f"This worker cannot store built symbols: {error.strerror or error}.")
 
 
 def _symbols(files: Sequence[ElfFile], origin: str) -> tuple[SymbolTable, str]:
@@ -182,4 +186,4 @@ def _symbols(files: Sequence[ElfFile], origin: str) -> tuple[SymbolTable, str]:
     try:
         return read_symbols(*files), ""
     except MalformedElf as error:
-        return NO_SYMBOLS, f"{origin}: its symbols cannot be used. {error}"
+        return NO_SYMBOLS, f"{origin}: its symbols are unusable. {error}"

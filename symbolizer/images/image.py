@@ -96,7 +96,7 @@ class KallsymsImage:
     @property
     def reason(self) -> str:
         """Why the status is not FULL."""
-        return "The kernel's own symbols name its functions; lines need its debug data."
+        return "The function names come from the kernel's own symbols; lines need its debug data."
 
     def frames(self, offsets: FileOffsets) -> ImageFrames:
         """Frames of lookup offsets: one for each offset with a name."""

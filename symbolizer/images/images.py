@@ -170,7 +170,7 @@ class Images:
                 identity.name, elf.segment_map, None, read_symbols(elf), "The vdso has no debug data."
             )
         except MalformedElf as error:
-            return UnknownImage(f"The vdso cannot be used. {error}")
+            return UnknownImage(f"The vdso is unusable. {error}")
 
     def _kernel_part(self, kernel: KernelIdentity, name: str, module: str | None) -> Image:
         symbols = self._kernel_symbols(kernel, module)
@@ -182,7 +182,7 @@ class Images:
         return (
             KallsymsImage(name, table)
             if table
-            else UnknownImage(f"The kernel does not name functions of {name}.")
+            else UnknownImage(f"The kernel table has no functions of {name}.")
         )
 
     def _kernel_symbols(self, kernel: KernelIdentity, module: str | None) -> Kallsyms | Missing:

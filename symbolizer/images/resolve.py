@@ -97,7 +97,7 @@ class Resolver:
                 except (
                     MemoryError
                 ):  # of one image that is too large; a process without memory fails here again
-                    log.warning("frames not named: binary=%s why=no memory", identity.key)
+                    log.warning("frames left unnamed: binary=%s why=no memory", identity.key)
                     image.forget_names()
                     image = UnknownImage(NO_MEMORY)
                     rest = _add_named(calls, image, identity.name, positions, offsets)

@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
         print(error, file=sys.stderr)  # noqa: T201
         return REFUSED
     except MemoryError:
-        print(f"It needs more than {memory >> 20} MiB to be looked at.", file=sys.stderr)  # noqa: T201
+        print(f"Its inspection needs more than {memory >> 20} MiB.", file=sys.stderr)  # noqa: T201
         return REFUSED
     return 0
 

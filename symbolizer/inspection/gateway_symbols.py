@@ -78,9 +78,9 @@ def receive_symbols(
     if found.kind == FileKind.KALLSYMS:
         return _take_kernel(engine, archive, path, found, wanted=wanted, name=name, sender=sender)
     if found.key != wanted:
-        return RejectedSymbols(f"What came is of {found.key}.")
+        return RejectedSymbols(f"The gateway sent symbols of another binary: {found.key}.")
     if found.quality == Quality.NONE:
-        return RejectedSymbols("It names none of its functions: it was stripped of all symbols.")
+        return RejectedSymbols("It has no function names: it was stripped of all symbols.")
     with engine.connect() as connection:
         seen = find_binary(connection, wanted)
     if seen is not None and seen.kind == "vdso":
@@ -138,18 +138,18 @@ def _take_kernel(
 ) -> StoredSymbols | RejectedSymbols:
     """For a kernel that several machines run, store only the parts that two of them agree on."""
     if not found.key:  # kallsyms as in /proc, or a table without the build-id
-        return RejectedSymbols("It does not say which kernel it is of.")
+        return RejectedSymbols("It does not identify its kernel.")
     with engine.connect() as connection:
         seen = find_binary(connection, wanted)
         is_theirs = answers.ran(connection, sender.machine_id, found.key)
     if seen is not None and seen.kind not in _OF_KERNELS:  # a table may list any build-id
-        return RejectedSymbols("A kernel's table names nothing of a program.")
+        return RejectedSymbols("A kernel's table has no functions of a program.")
     with path.open("rb") as file:
         own, *modules = read_parts(file)
     if wanted not in {own.key, *(part.key for part in modules)}:
         return RejectedSymbols(f"Another kernel runs on that machine now: {found.key}.")
     if not is_theirs:
-        return RejectedSymbols(f"No capture of that machine holds the kernel {found.key}.")
+        return RejectedSymbols(f"No capture of that machine contains the kernel {found.key}.")
     parts = {part.key: part.digest for part in modules[:_MOST_WEIGHED]}
     verdict = _weigh(engine, Answer(own.key, sender.machine_id, own.digest, parts))
     if verdict.standing in _WITHHELD:
@@ -200,10 +200,11 @@ def _origin(verdict: Verdict, sender: Sender) -> tuple[str, int | None]:
 
 def _why(standing: Standing, sender: Sender, others: tuple[str, ...]) -> str:
     if standing is Standing.UNCONFIRMED:
-        return "It is used once another machine gives the same."
+        return "It is used when another machine sends the same symbols."
     return (
-        f"{sender.name} gave other symbols than {', '.join(others) or 'another machine'}: one of these machines, or the "
-        "binary on it, is not what it should be. None is used; bring the symbols from the build."
+        f"{sender.name} and {', '.join(others) or 'another machine'} sent different symbols: one of "
+        "the machines, or its binary, may be manipulated. The symbols of neither are used; upload "
+        "the symbols from the build."
     )
 
 

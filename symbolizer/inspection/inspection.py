@@ -145,7 +145,7 @@ class _Elf:
         elf = self._elf
         if elf.type not in {ET_REL, ET_EXEC, ET_DYN}:
             kind = "a core dump" if elf.type == ET_CORE else f"an ELF file of type {elf.type}"
-            raise MalformedImage(f"It is {kind}; executables, libraries and debug files are of use.")
+            raise MalformedImage(f"It is {kind}; use executables, libraries or debug files.")
         functions = len(read_symbols(elf))
         split_ids = self._split_ids()
         kind = self._kind()
@@ -204,9 +204,7 @@ class _Elf:
             if self._package:
                 return f"dwp:{split_ids[0]:016x}"
             if not split_ids:
-                raise MalformedImage(
-                    "It is split DWARF without an id, so no binary can be found that needs it."
-                )
+                raise MalformedImage("It is split DWARF without an id, so it cannot be matched to a binary.")
             return f"dwo:{split_ids[0]:016x}"
         if elf.build_id:
             return elf.build_id.hex()
@@ -239,7 +237,7 @@ def _digests(content: Source) -> tuple[str, int]:
 
 def _kallsyms(content: Source) -> Inspection:
     if len(content) > MAX_BYTES:
-        raise MalformedImage(f"Kallsyms of {len(content)} bytes; the limit is {MAX_BYTES}.")
+        raise MalformedImage(f"The kallsyms have {len(content)} bytes; the limit is {MAX_BYTES}.")
     return _names(content, b"", parse_kallsyms(content[0 : len(content)], {}))
 
 

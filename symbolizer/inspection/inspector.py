@@ -51,10 +51,10 @@ def inspect_in_child(path: Path, *, limits: InspectionLimits | None = None) -> I
         try:
             return Inspection.from_json(ended.output.decode())
         except (ValueError, TypeError):
-            return NotInspected("What was found out about it could not be read.")
-    why = ended.last_error or "It said nothing."
+            return NotInspected("The result of its inspection cannot be read.")
+    why = ended.last_error or "Its inspection gave no result."
     if ended.status == inspection_child.REFUSED:
         return NotInspected(why)
     if ended.status < 0:
         why = f"signal {-ended.status} within {seconds} CPU s and {limits.memory_bytes // _MIB} MiB"
-    return NotInspected(f"Looking at it ended early ({why}).")
+    return NotInspected(f"Its inspection ended early ({why}).")

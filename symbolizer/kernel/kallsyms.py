@@ -125,12 +125,12 @@ def table_of_boot(text: bytes, build_id: bytes, modules: Iterable[LoadedModule])
     Raises `SymbolsHidden` if every address is 0 (kptr_restrict), `MalformedImage` if `_stext` is missing.
     """
     if len(text) > MAX_BYTES:
-        raise MalformedImage(f"kallsyms of {len(text)} bytes; the limit is {MAX_BYTES}.")
+        raise MalformedImage(f"kallsyms has {len(text)} bytes; the limit is {MAX_BYTES}.")
     found: dict[bytes, list[tuple[int, bytes, bytes]]] = {}
     start, nothing_shown = 0, True
     for number, line in enumerate(_SYMBOL.finditer(text)):
         if number >= MAX_FUNCTIONS:
-            raise MalformedImage(f"kallsyms of more than {MAX_FUNCTIONS} functions.")
+            raise MalformedImage(f"kallsyms has more than {MAX_FUNCTIONS} functions.")
         address, kind, name, module = line.groups(b"")
         value = int(address, 16)
         nothing_shown = nothing_shown and not value
@@ -140,7 +140,7 @@ def table_of_boot(text: bytes, build_id: bytes, modules: Iterable[LoadedModule])
     if found and nothing_shown:
         raise SymbolsHidden("The kernel hides its symbol addresses (kptr_restrict).")
     if not start:
-        raise MalformedImage("kallsyms names no _stext.")
+        raise MalformedImage("kallsyms has no _stext.")
     end = _END.search(text)
     size = max(int(end[1], 16) - start, 0) if end else 0
     lines = _lines(found[b""], start, size)
@@ -175,13 +175,13 @@ class _Head:
 def _heads(text: bytes) -> tuple[list[_Head], bytes]:
     """The images of a table, the kernel first, and the text after their descriptions."""
     if not text.startswith(TABLE_MAGIC):
-        raise MalformedImage("It is no table of a kernel's functions.")
+        raise MalformedImage("It is not a kernel's function table.")
     head, _, body = text[len(TABLE_MAGIC) :].partition(b"\n\n")
     heads: list[_Head] = []
     for line in head.split(b"\n", MAX_MODULES):
         image = _HEAD.fullmatch(line)
         if image is None or (image["name"] is None) != (not heads):
-            raise MalformedImage("It describes its images out of form.")
+            raise MalformedImage("The descriptions of its images are malformed.")
         name = None if image["name"] is None else image["name"].decode("utf-8", "replace")
         build = image["build"].decode().removeprefix("-")
         heads.append(_Head(name, build, int(image["size"], 16), int(image["count"], 16)))
@@ -218,14 +218,14 @@ def read_kernel_of_table(file: IO[bytes]) -> KernelIdentity:
 def parse_table(text: bytes) -> tuple[bytes, Kallsyms]:
     """A kernel table: the kernel's build-id (b"" not known), and its functions. Raises `MalformedImage`."""
     if len(text) > MAX_BYTES:
-        raise MalformedImage(f"It is a kernel table of {len(text)} bytes; the limit is {MAX_BYTES}.")
+        raise MalformedImage(f"The kernel table has {len(text)} bytes; the limit is {MAX_BYTES}.")
     heads, body = _heads(text)
     count = sum(image.count for image in heads)
     if count > MAX_FUNCTIONS:
-        raise MalformedImage(f"It is a kernel table of {count} functions; the limit is {MAX_FUNCTIONS}.")
+        raise MalformedImage(f"The kernel table has {count} functions; the limit is {MAX_FUNCTIONS}.")
     fields = body.split(None, 3 * count)  # the rest stays one element
     if 3 * count != len(fields):
-        raise MalformedImage("It has more or fewer functions than it says.")
+        raise MalformedImage("It has more or fewer functions than stated.")
     tables = []
     at = 0
     for image in heads:
@@ -245,9 +245,9 @@ def _read_table(fields: Sequence[bytes], size: int) -> OffsetTable:
         starts = np.array([int(field, 16) for field in fields[0::3]], np.uint64)
         scopes = [_SCOPE[field] for field in fields[1::3]]
     except (ValueError, KeyError, OverflowError) as error:
-        raise MalformedImage("A function of it has an offset or type out of form.") from error
+        raise MalformedImage("One of its functions has a malformed offset or type.") from error
     if (starts[1:] < starts[:-1]).any():
-        raise MalformedImage("Its functions do not ascend.")
+        raise MalformedImage("Its functions are not in ascending order.")
     return _table(starts, scopes, fields[2::3], size)
 
 
@@ -292,13 +292,13 @@ def kallsyms_of(vmlinux: ElfFile) -> Kallsyms:
     start = np.uint64(start_of_kernel(vmlinux))
     first = int(np.searchsorted(symbols.starts, start))
     if len(symbols) - first > MAX_FUNCTIONS:
-        raise MalformedImage(f"It names more than {MAX_FUNCTIONS} functions.")
+        raise MalformedImage(f"It has more than {MAX_FUNCTIONS} functions.")
     names, left = [], MAX_BYTES
     for index in range(first, len(symbols)):
         names.append(symbols.name(index))
         left -= len(names[-1])
         if left < 0:  # names may all share one name's bytes, but copies do not
-            raise MalformedImage(f"The names of its functions have more than {MAX_BYTES} bytes.")
+            raise MalformedImage(f"The names of its functions exceed {MAX_BYTES} bytes.")
     return Kallsyms(
         OffsetTable(symbols.starts[first:] - start, symbols.ends[first:] - start, tuple(names)), {}
     )
@@ -313,4 +313,4 @@ def start_of_kernel(vmlinux: ElfFile) -> int:
         at = text.find(b"\0_stext\0") + 1
         if at and (records["name"] == at).any():
             return int(records["value"][records["name"] == at][0])
-    raise MalformedImage("Its symbols name no _stext.")
+    raise MalformedImage("Its symbols do not include _stext.")

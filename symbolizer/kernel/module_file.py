@@ -63,10 +63,10 @@ def as_loaded(elf: ElfFile, *, debug: bool = True) -> bytes:
     `MalformedElf`.
     """
     if elf.bits != 64 or elf.machine not in _WIDTHS or elf.sections.dtype["name"] != np.dtype("<u4"):
-        raise MalformedElf("It is a kernel module of an architecture that is not known.")
+        raise MalformedElf("It is a kernel module of an unknown architecture.")
     if len(elf.sections) >= SHN_LORESERVE:
         raise MalformedElf(
-            f"It is a kernel module of {len(elf.sections)} sections; the limit is {SHN_LORESERVE}."
+            f"It is a kernel module with {len(elf.sections)} sections; the limit is {SHN_LORESERVE}."
         )
     names = {index: name for name, index in elf.section_names.items()}
     addresses, code_bytes = _addresses(elf, names)
@@ -110,7 +110,7 @@ def _addresses(elf: ElfFile, names: dict[int, str]) -> tuple[U64, int]:
     """Address of each section, 0 for those that are not loaded; and the code's length from .text on."""
     text = elf.section_names.get(".text")
     if text is None:
-        raise MalformedElf("It is a kernel module without .text, which its addresses would count from.")
+        raise MalformedElf("It is a kernel module without .text, the base of its addresses.")
     sizes, flags = elf.sections["size"].tolist(), elf.sections["flags"].tolist()
     aligns = elf.sections["align"].tolist()
     code = [
@@ -133,7 +133,7 @@ def _addresses(elf: ElfFile, names: dict[int, str]) -> tuple[U64, int]:
         places[index] = at = -(-at // align) * align
         at += sizes[index]
         if at >= TEXT_ADDRESS:
-            raise MalformedElf(f"It is a kernel module of {at} bytes, more than can be loaded.")
+            raise MalformedElf(f"It is a kernel module of {at} bytes, which is too large to be loaded.")
     if text not in is_code:
         raise MalformedElf("Its .text is not code.")
     last = code[-1]

@@ -49,12 +49,12 @@ def read_parts(file: IO[bytes]) -> list[TablePart]:
         for _ in range(count):
             line = file.readline(_MAX_LINE)
             if _FUNCTION.fullmatch(line) is None:
-                raise MalformedImage("It has fewer functions than it says, or one out of form.")
+                raise MalformedImage("It has fewer functions than stated, or a malformed one.")
             digest.update(line)
             at += len(line)
         found.append(TablePart(_key(head), head, start, at, digest.digest()))
     if file.read(1):
-        raise MalformedImage("It has more functions than it says.")
+        raise MalformedImage("It has more functions than stated.")
     if len({part.key for part in found}) < len(found):
         raise MalformedImage("It describes an image twice.")
     return found
@@ -76,7 +76,7 @@ def _heads(file: IO[bytes]) -> list[bytes]:
     while lines[-1] != b"\n":
         lines.append(file.readline(_MAX_LINE))
         if not lines[-1].endswith(b"\n") or len(lines) > MAX_MODULES:
-            raise MalformedImage("It describes its images out of form.")
+            raise MalformedImage("The descriptions of its images are malformed.")
     kernel_of_table(b"".join(lines))
     return [line[:-1] for line in lines[1:-1]]
 

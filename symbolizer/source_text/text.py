@@ -109,7 +109,7 @@ class SourceTexts:
             self._checked_out(path)
             or found
             or Missing(
-                f"{path} is neither uploaded, nor on a debuginfod server, nor in a checkout that is set."
+                f"{path} is neither uploaded, nor on a debuginfod server, nor in a configured checkout."
             )
         )
 
@@ -132,7 +132,8 @@ class SourceTexts:
             if self._notes.known(binary_key, source_kind(path), server.server) is None:
                 if (retry_s := self._allowance.take()) > 0:
                     return NotNow(
-                        f"{self._limits.per_hour} sources were asked for on debuginfod servers within an hour.",
+                        f"The limit of {self._limits.per_hour} requests for sources to debuginfod "
+                        "servers per hour is reached.",
                         retry_s,
                     )
                 text = self._fetch(server, binary_key, path)
@@ -163,7 +164,9 @@ class SourceTexts:
         with self._engine.connect() as connection:
             kept = fetched_bytes(connection)
         if kept + len(content) > self._limits.kept_bytes:
-            log.warning("not kept: a fetched source of %d bytes, %d are kept already", len(content), kept)
+            log.warning(
+                "not stored: a fetched source of %d bytes, %d bytes are stored already", len(content), kept
+            )
             return
         put_source(self._engine, self._archive, binary_key, path, content, fetched=True)
 

@@ -162,4 +162,4 @@ class Chain:
 
 def _joined(reasons: Sequence[str]) -> str:
     """The reasons as one text, without repetition."""
-    return " ".join(dict.fromkeys(reasons)) or "No place to look for symbols is set."
+    return " ".join(dict.fromkeys(reasons)) or "No source of symbols is configured."

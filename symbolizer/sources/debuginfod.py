@@ -64,7 +64,7 @@ class Debuginfod:
         if isinstance(found, Missing) or found.quality > least:
             return found
         found.content.close()
-        return Missing(f"{found.origin} says no more than the program itself.")
+        return Missing(f"{found.origin} has no more symbols than the program itself.")
 
     def alternate(self, link: AltLink, debug: Found) -> Found | Missing:  # noqa: ARG002 - of the protocol
         """The common file, which servers index by its own build-id."""
@@ -81,17 +81,17 @@ class Debuginfod:
 
     def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:  # noqa: ARG002
         """Missing: a vmlinux of 600 MB is not fetched to name functions that kallsyms names."""
-        return Missing("Kernels are not looked for on debuginfod servers.")
+        return Missing("Kernels are not fetched from debuginfod servers.")
 
     def vdso(self, identity: ImageIdentity) -> ElfFile | Missing:  # noqa: ARG002
         """Missing."""
-        return Missing("The vdso is not looked for on debuginfod servers.")
+        return Missing("The vdso is not fetched from debuginfod servers.")
 
     def _file(
         self, build_id: bytes, key: str, kind: Kind, is_useful: Callable[[ElfFile], bool]
     ) -> Found | Missing:
         if not _LEAST_ID_BYTES <= len(build_id) <= _MOST_ID_BYTES:
-            return Missing("Only files with a build-id can be looked up on debuginfod servers.")
+            return Missing("Only files with a build-id can be fetched from debuginfod servers.")
         name = f"{build_id.hex()}.{kind}"
         here = self._folder.open(name)
         if here is not None:
@@ -108,7 +108,7 @@ class Debuginfod:
             if found.lifetime_s > 0:
                 self._notes.note(key, kind, server.server, reason=found.reason, seconds=found.lifetime_s)
             reasons.append(found.reason)
-        return Missing(" ".join(reasons) or "No debuginfod server is set.")
+        return Missing(" ".join(reasons) or "No debuginfod server is configured.")
 
     def _fetch(
         self,
@@ -141,8 +141,10 @@ def _verify(content: OpenedFile, build_id: bytes, url: str, is_useful: Callable[
     try:
         elf = ElfFile(content)
         if elf.build_id != build_id:
-            raise _NotIt(f"{url} is a file of another build.", ABSENT_S)
+            raise _NotIt(f"{url} is a file from another build.", ABSENT_S)
         if not is_useful(elf):
-            raise _NotIt(f"{url} is not what it should be: it has no debug data, or no code.", ABSENT_S)
+            raise _NotIt(
+                f"{url} is not the requested kind of file: it has no debug data, or no code.", ABSENT_S
+            )
     except MalformedElf as error:
-        raise _NotIt(f"{url} cannot be used. {error}", ABSENT_S) from error
+        raise _NotIt(f"{url} is unusable. {error}", ABSENT_S) from error

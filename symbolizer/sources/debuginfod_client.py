@@ -107,7 +107,7 @@ class DebuginfodClient:
         parts = urllib.parse.urlsplit(server)
         if parts.scheme not in _PORTS or not parts.hostname or parts.username or parts.query:
             raise ValueError(
-                f"{server} is no URL of a debuginfod server, such as https://debuginfod.example.org"
+                f"Invalid URL of a debuginfod server {server}: expected e.g. https://debuginfod.example.org"
             )
         self.server = server.rstrip("/")
         self._limits = limits or DownloadLimits()
@@ -124,7 +124,7 @@ class DebuginfodClient:
     ) -> Fetched | NotFetched:
         """Download the file to `target`, which exists. Raises OSError only for the target."""
         if self._clock() < self._silent_until:
-            return NotFetched(f"{self.server} did not answer a moment ago.", 0.0)
+            return NotFetched(f"{self.server} did not respond to a recent request.", 0.0)
         url = self.url(build_id, what)
         most = self._limits.bytes if limit is None else min(limit, self._limits.bytes)
         try:
@@ -160,20 +160,22 @@ class DebuginfodClient:
                 break
             if self._clock() > deadline:
                 return NotFetched(
-                    f"{url} did not come within {self._limits.seconds:.0f} s; {size} bytes did.", FAILED_S
+                    f"The download of {url} did not finish within {self._limits.seconds:.0f} s; "
+                    f"{size} bytes arrived.",
+                    FAILED_S,
                 )
             file.write(part)
-        return NotFetched(f"{url} has more than the {most} bytes accepted.", REFUSED_S)
+        return NotFetched(f"{url} has more than {most} bytes, the limit.", REFUSED_S)
 
     def _silent(self, error: Exception) -> NotFetched:
         self._silent_until = self._clock() + self._limits.retry_s
         why = str(getattr(error, "reason", None) or error) or type(error).__name__
-        return NotFetched(f"{self.server} does not answer: {why}.", 0.0)
+        return NotFetched(f"{self.server} does not respond: {why}.", 0.0)
 
     def _refused(self, error: urllib.error.HTTPError) -> NotFetched:
         if error.code == http.HTTPStatus.NOT_FOUND:
             return NotFetched(f"{self.server} does not have it.", ABSENT_S)
-        return NotFetched(f"{self.server} answers with {error.code} {error.reason}.", FAILED_S)
+        return NotFetched(f"{self.server} responds with {error.code} {error.reason}.", FAILED_S)
 
 
 def _announced(answer: http.client.HTTPResponse) -> int | None:

@@ -31,7 +31,7 @@ _BUCKETS: Final = 64
 
 def no_copy(what: str, error: OSError) -> str:
     """The reason for a full or read-only folder: frames lose their names, and captures are ingested all the same."""
-    return f"This worker cannot keep a copy of {what}: {error.strerror or error}."
+    return f"This worker cannot store a copy of {what}: {error.strerror or error}."
 
 
 class DownloadFolder:

@@ -122,4 +122,6 @@ def _lacking(executable: Found | None) -> str:
         return ""
     if first is None:
         return ""
-    return f"Its lines are in split files such as {first.dwo_name}, or in their .dwp, which are nowhere to be found. "
+    return (
+        f"Its lines are in split files such as {first.dwo_name}, or in their .dwp, which are not available. "
+    )

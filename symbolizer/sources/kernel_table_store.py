@@ -39,6 +39,6 @@ class KernelTableStore:
                 path.write_bytes(table)
                 keep_kernel_table(self._engine, self._archive, path, origin=ORIGIN, name="[kernel]")
         except (StorageError, SymbolizerError, OSError) as error:
-            log.warning("kernel table not kept: why=%s", error)
+            log.warning("kernel table not stored: why=%s", error)
             return
         self._kept = digest

@@ -25,7 +25,7 @@ def layout_of(elf: ElfFile) -> SegmentMap | Missing:
     try:
         return _layout(elf)
     except MalformedElf as error:
-        return Missing(f"Its segments cannot be read. {error}")
+        return Missing(f"Cannot read its segments. {error}")
 
 
 def is_kernel(elf: ElfFile) -> bool:
@@ -38,11 +38,11 @@ def _of_kernel(elf: ElfFile, stated: SegmentMap) -> SegmentMap | Missing:
     try:
         start = start_of_kernel(elf)
     except MalformedImage as error:
-        return Missing(f"It is a kernel without a start. {error}")
+        return Missing(f"It is a kernel without a start address. {error}")
     code = next((s for s in stated.segments if s.executable and s.vaddr <= start), None)
     loads = elf.segments[elf.segments["type"] == PT_LOAD]
     if code is None:
-        return Missing("It is a kernel whose code is in no segment.")
+        return Missing("It is a kernel without a segment for its code.")
     end = max(int(s["vaddr"]) + int(s["memsz"]) for s in loads if int(s["vaddr"]) == code.vaddr)
     return SegmentMap((Segment(0, stated.base, 0, False), Segment(0, start, max(end - start, 0), True)))
 
@@ -58,11 +58,11 @@ def _layout(elf: ElfFile) -> SegmentMap | Missing:
         return stated
     comment = elf.part(".comment", limit=_MAX_COMMENT)
     if comment is None or not len(comment):
-        return Missing("Its segments are emptied and it does not say which linker made it.")
+        return Missing("Its segments are empty, and it does not name its linker.")
     if any(name in comment[0:_MAX_COMMENT] for name in _OTHER_LINKERS):
         return Missing(
-            "Its segments are emptied, and its linker's layout cannot be determined without the executable: "
-            "that, or a debug file by `eu-strip -f`, is needed too."
+            "Its segments are empty, and its linker's layout is unknown without the executable. Add "
+            "the executable, or a debug file by `eu-strip -f`."
         )
     loads = elf.segments[elf.segments["type"] == PT_LOAD]
     return SegmentMap(

@@ -76,7 +76,7 @@ class LocalFiles:
     def _at_path(self, identity: ImageIdentity) -> Found | Missing:
         path = identity.path
         if not path.startswith("/") or _is_refused(path):
-            return Missing(f"{path or 'It'} is no path of a file.")
+            return Missing(f"{path or 'It'} is not a file path.")
         if not identity.is_certain:
             return Missing(f"{path} has no build-id, so no file can be matched to it.")
         opened = open_elf(Path(path))
@@ -85,7 +85,7 @@ class LocalFiles:
         if identity.is_same(opened.elf, opened.content):
             return opened
         opened.content.close()
-        return Missing(f"{path} is another build on this machine than the one that was sampled.")
+        return Missing(f"{path} on this machine is another build than the sampled one.")
 
     def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
         """The best verified candidate; else the last candidate's reason."""
@@ -110,7 +110,7 @@ class LocalFiles:
                 continue
             opened.content.close()
             if not matches:
-                reason = f"{path} is the debug file of another build."
+                reason = f"{path} is a debug file of another build."
         return best or Missing(reason)
 
     def alternate(self, link: AltLink, debug: Found) -> Found | Missing:
@@ -126,7 +126,7 @@ class LocalFiles:
             if opened.elf.build_id == link.build_id:
                 return opened
             opened.content.close()
-        return Missing(f"{link.path}, which has common parts of its debug data, is not on this machine.")
+        return Missing(f"{link.path}, with common parts of its debug data, is not on this machine.")
 
     def split_files(
         self, identity: ImageIdentity, debug: Found, units: Sequence[DwarfUnit]
@@ -167,7 +167,7 @@ class LocalFiles:
                     if opened.elf.build_id == kernel.build_id:
                         return kallsyms_of(opened.elf)
                 except MalformedImage as error:
-                    symbols = Missing(f"{path} cannot be used. {error}")
+                    symbols = Missing(f"{path} is unusable. {error}")
         return symbols
 
     def vdso(self, identity: ImageIdentity) -> ElfFile | Missing:

@@ -15,7 +15,7 @@ def open_elf(path: Path) -> Found | Missing:
     except FileNotFoundError:
         return Missing(f"{path} is not on this machine.")
     except (OSError, ValueError) as error:
-        return Missing(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.")
+        return Missing(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}.")
     return as_elf(content, str(path))
 
 
@@ -30,10 +30,10 @@ def as_elf(content: OpenedFile, origin: str, sha256: bytes = b"") -> Found | Mis
         return Found(content, elf, origin, sha256)
     except MalformedElf as error:
         content.close()
-        return Missing(f"{origin} cannot be used. {error}")
+        return Missing(f"{origin} is unusable. {error}")
     except OSError as error:
         content.close()
-        return Missing(f"{origin} cannot be read: {error.strerror}.")
+        return Missing(f"Cannot read {origin}: {error.strerror}.")
     except MemoryError:
         content.close()
         raise

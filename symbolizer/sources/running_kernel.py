@@ -49,7 +49,7 @@ class RunningKernel:
                 table = table_of_boot(text, self.build_id(), modules)
                 self._read = modules, table, parse_table(table)[1]
             except OSError as error:
-                return Missing(f"/proc/kallsyms cannot be read: {error.strerror}.")
+                return Missing(f"Cannot read /proc/kallsyms: {error.strerror}.")
             except SymbolizerError as error:
                 return Missing(str(error))
         return self._read[1:]
@@ -59,7 +59,7 @@ class RunningKernel:
         try:
             elf = ElfFile(_own_vdso())
         except (OSError, SymbolizerError) as error:
-            return Missing(f"The vdso of this kernel cannot be read: {error}")
+            return Missing(f"Cannot read the vdso of this kernel: {error}")
         if not build_id or elf.build_id != build_id:
             return Missing("It is the vdso of another kernel than the one running here.")
         return elf

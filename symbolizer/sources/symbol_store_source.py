@@ -110,7 +110,7 @@ class Uploaded:
             try:
                 return ElfFile(content[0 : len(content)]) if len(content) <= MAX_VDSO_BYTES else _NONE
             except MalformedElf as error:
-                return Missing(f"The uploaded vdso cannot be used. {error}")
+                return Missing(f"The uploaded vdso is unusable. {error}")
 
     def _vmlinux(self, kernel: KernelIdentity) -> Kallsyms | Missing:
         files = self._ranked(kernel.build_id.hex(), _ELF_KINDS) if kernel.build_id else []
@@ -121,7 +121,7 @@ class Uploaded:
             try:
                 return kallsyms_of(found.elf)
             except MalformedImage as error:
-                return Missing(f"{found.origin} cannot be used. {error}")
+                return Missing(f"{found.origin} is unusable. {error}")
 
     def _ranked(self, key: str, kinds: Collection[FileKind]) -> list[DebugFile]:
         if not key:
@@ -137,7 +137,7 @@ class Uploaded:
                 missing = found
             elif found.elf.build_id and found.elf.build_id.hex() != key and _is_hex(key):
                 found.content.close()
-                missing = Missing(f"{found.origin} is of another build.")
+                missing = Missing(f"{found.origin} is from another build.")
             else:
                 return found
         return missing

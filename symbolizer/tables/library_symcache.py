@@ -22,7 +22,7 @@ class LibrarySymCache:
         try:
             self._library = Library.from_bytes(content)  # type: ignore[no-untyped-call]  # symbolic is typed in part
         except SymbolicError as error:
-            raise MalformedSymCache(f"The SymCache file cannot be used: {error}.") from error
+            raise MalformedSymCache(f"The SymCache file is unusable: {error}.") from error
         self._indexes: dict[Location, int] = {}
         self._levels: list[Location] = []
 

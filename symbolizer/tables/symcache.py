@@ -66,12 +66,12 @@ class SymCache:
         if mapped[start : start + 4] != MAGIC:
             raise MalformedSymCache("It is not a SymCache file.")
         if start + 4 * _HEADER_WORDS > self._end or self._end > len(mapped):
-            raise MalformedSymCache("The SymCache file is cut short in its header.")
+            raise MalformedSymCache("The header of the SymCache file is cut off.")
         words = np.frombuffer(self._map, "<u4", _HEADER_WORDS, start)
         self.version = int(words[1])
         if self.version not in SUPPORTED_VERSIONS:
             raise MalformedSymCache(
-                f"The SymCache file is of version {self.version}; this reader knows 7 to 9."
+                f"The SymCache file has version {self.version}; this reader supports 7 to 9."
             )
         files, functions, locations, ranges, self._string_bytes = (
             int(count) for count in words[_COUNTS_AT : _COUNTS_AT + 5]
@@ -86,7 +86,7 @@ class SymCache:
         self._first_ranged = locations - ranges
         self._at = -(-self._at // 8) * 8
         if self._at + self._string_bytes > self._end:
-            raise MalformedSymCache("The SymCache file is cut short in its strings.")
+            raise MalformedSymCache("The strings of the SymCache file are cut off.")
         if nameless is not None:
             self.nameless = nameless
         # Not `lru_cache` on a method: it would create a reference cycle, and a dropped image's mapping and
@@ -222,7 +222,7 @@ class SymCache:
         else:
             length, start = int.from_bytes(self._map[start : start + 4], "little"), start + 4
         if start + length > end:
-            raise MalformedSymCache("A string of the SymCache file reaches beyond it.")
+            raise MalformedSymCache("A string of the SymCache file points outside it.")
         return self._map[start : start + min(length, MAX_NAME_BYTES)].decode("utf-8", "replace")
 
 

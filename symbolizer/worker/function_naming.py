@@ -107,7 +107,7 @@ class FunctionNamer:
         with self._engine.begin() as connection:
             best = next(iter(ranked(connection, key)), None)
             why = why or (
-                f"{best.name or 'A file'} came by {best.origin}." if best else "Its debug data was read."
+                f"{best.name or 'A file'} arrived by {best.origin}." if best else "Its debug data was read."
             )
             if image is None:  # a module: its names are taken from its file alone
                 nameless = best is None or best.quality < Quality.DWARF

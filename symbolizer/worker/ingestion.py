@@ -183,7 +183,9 @@ class Ingester:
     def _blob(self, lease: Lease) -> bytes:
         blob = self._archive.get(lease.blob, limit=lease.bytes)
         if hashlib.sha256(blob).digest() != lease.sha256:
-            raise BadCapture(f"The blob {lease.blob} is not the one that was archived: its SHA-256 differs.")
+            raise BadCapture(
+                f"The blob {lease.blob} differs from the archived one: its SHA-256 does not match."
+            )
         return blob
 
     def _failed(self, lease: Lease, error: Exception) -> None:
@@ -214,7 +216,7 @@ class Ingester:
                 better = note_symbols(connection, news)
                 _ingest_again(connection, better)
         except DatabaseError as error:
-            log.warning("not noted: binaries=%d why=%s", len(news), error)
+            log.warning("not recorded: binaries=%d why=%s", len(news), error)
             return
         for report in better:
             self._has_better(report.key)
@@ -232,7 +234,8 @@ def _sentence(error: Exception) -> str:
         return str(error)
     if isinstance(error, MemoryError):
         return (
-            "To ingest it takes more memory than a worker's process may have (FLEETPROF_WORKER_MEMORY_BYTES)."
+            "Its ingestion needs more memory than the limit of a worker process "
+            "(FLEETPROF_WORKER_MEMORY_BYTES)."
         )
     return f"{type(error).__name__}: {error}"
 
@@ -246,6 +249,4 @@ def _ingest_again(connection: Connection, better: Iterable[BinaryReport]) -> Non
     for report in better:
         full = report.status == Status.FULL
         if not is_answered(connection, report.key, with_lines=full):
-            reprocessing.begin(
-                connection, report.key, why="Better symbols of it were found.", nameless=not full
-            )
+            reprocessing.begin(connection, report.key, why="Better symbols were found.", nameless=not full)

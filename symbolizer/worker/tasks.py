@@ -164,7 +164,7 @@ def _retry_readable(engine: Engine) -> None:
         with engine.begin() as connection:
             again = quarantine.retry_readable(connection, NEWEST_FORMAT)
     except DatabaseError as error:  # the first ingestion meets it too; the collector retries once an hour
-        log.warning("not looked for captures of newer formats: why=%s", error)
+        log.warning("cannot look for captures of newer formats: why=%s", error)
         return
     if again:
-        log.info("tried again: captures=%d, their format is known now", again)
+        log.info("retried: captures=%d, their format is now supported", again)

@@ -106,7 +106,7 @@ def test_what_is_of_no_use_is_refused_in_words_and_stops_no_other(
     expect(uploads).to_contain_text("notes.txt: It is not an ELF file.")
     expect(uploads).to_contain_text("names and lines")
     page.goto(f"{visitor.server.url}/symbols?show=all")
-    expect(page.get_by_role("row", name="libz.so")).to_contain_text("It was not seen in any capture yet.")
+    expect(page.get_by_role("row", name="libz.so")).to_contain_text("No capture contains it yet.")
     assert [c for c in visitor.complaints if "422" not in c] == []
     visitor.complaints.clear()  # the browser itself reports every request that was refused
 

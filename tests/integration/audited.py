@@ -56,7 +56,7 @@ def _check_feature(queries: QueryEngine, whole: Selection, own: dict[str, float]
     nothing = queries.ask(FeatureQuestion(whole, "^no such function$"))
     assert nothing.found is not None
     assert nothing.found.share.value == 0
-    with pytest.raises(BadSelection, match="which functions"):
+    with pytest.raises(BadSelection, match="functions that the feature would affect"):
         queries.ask(FeatureQuestion(whole, ""))
 
 
@@ -128,7 +128,7 @@ def _check_capacity(queries: QueryEngine, whole: Selection) -> None:
     assert isinstance(sooner, Capacity)
     assert alike.limit.value == pytest.approx(980)
     assert sooner.limit.value < 960
-    with pytest.raises(BadSelection, match="12 steps of 3,600 s make this time"):
+    with pytest.raises(BadSelection, match="The time range has 12 steps of 3,600 s"):
         queries.ask(CapacityQuestion(whole, (1.0, 2.0)))
 
 
@@ -173,7 +173,7 @@ def _check_types_at_equal_load(queries: QueryEngine, whole: Selection, old: str,
     assert by_apu.old_price.value == pytest.approx(1 / 51)
     assert by_apu.new_price.value == pytest.approx(1.5 / 102)
     few = MachineRates(rates[0][:-1], rates[1])
-    with pytest.raises(BadSelection, match="rates were given") as refused:
+    with pytest.raises(BadSelection, match=r"there are \d+ rates") as refused:
         queries.ask(MachineTypesQuestion(whole, old, new, 1.0, 1.5, 1.4, few))
     assert refused.value.parameter == "old_rates"
     none = MachineRates((None,) * _HOURS, rates[1])

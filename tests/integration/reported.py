@@ -113,7 +113,9 @@ def check_events_report(whole: Selection, application: str, planted: tuple[str, 
     shown = asking.told(events.EventsAnswer, "events", application, "--rows", "2")
     assert all(name in shown for name in planted)
     assert f"the setting with the largest effect on these events: {tune}" in shown
-    assert "less of the machine" in asking.unavailable("events", application, "--least-share", "0.95")
+    assert "too small a share of the machine" in asking.unavailable(
+        "events", application, "--least-share", "0.95"
+    )
 
 
 class _Asking:

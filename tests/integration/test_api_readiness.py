@@ -25,7 +25,7 @@ def anyone(engine: Engine, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("revision", "said"), [("0001", "fleetprof db upgrade"), ("9999", "install a newer one")]
+    ("revision", "said"), [("0001", "fleetprof db upgrade"), ("9999", "install a newer fleetprof")]
 )
 def test_a_schema_of_another_program_is_not_ready(
     engine: Engine, anyone: TestClient, revision: str, said: str

@@ -29,7 +29,7 @@ Reply = gateway_pb2.CalibrateReply
 Behaviour = Callable[[Request], Iterator[Reply]]
 PLATFORM = "Test  CPU @ 2 GHz"  # two blanks, as some have
 BEGIN = Reply(
-    begin=gateway_pb2.CalibrateBegin(platform=PLATFORM, cpus=[0, 2], changes=["9 s were shortened"])
+    begin=gateway_pb2.CalibrateBegin(platform=PLATFORM, cpus=[0, 2], changes=["shortened from 9 s"])
 )
 PROGRESS = Reply(progress=gateway_pb2.CalibrateProgress(done=0.5))
 SINGLE, BOTH = (1000.0, 1010.0, 990.0), (1400.0, 1420.0, 1380.0)
@@ -128,7 +128,7 @@ def test_an_overlap_coefficient_is_measured_kept_listed_and_forgotten(fleetprof,
     assert f"smt of {PLATFORM} for render is {known.coefficient:.3f} ({known.lo:.3f} … {known.hi:.3f})" in out
     assert "adds 40% of a core's throughput" in out
     assert "test loop" in out
-    assert "9 s were shortened" in err
+    assert "shortened from 9 s" in err
     assert "2 more repetitions were discarded" in err
     assert "Doubtful: it is [red]virtual." in err
     (figure,) = kept(engine)
@@ -258,7 +258,7 @@ def test_throughputs_of_ones_own(fleetprof, engine, tmp_path):
         (["set", "smt", PLATFORM, "0.5"], 2, "must be at least 1"),
         (["set", "memory-latency", PLATFORM, "91000"], 2, "10000 at most"),
         (["throughput", PLATFORM, "10000", "100"], 1, "10 at most"),
-        (["set", "smt", PLATFORM, "1.5", "--lo", "1.2"], 2, "two ends"),
+        (["set", "smt", PLATFORM, "1.5", "--lo", "1.2"], 2, "needs both ends"),
         (["set", "speed", PLATFORM, "1.5"], 2, "memory-latency"),
         (["forget", "smt", PLATFORM], 1, "fleetprof calibrate list"),
         (["smt", "m1", "--work", "hard"], 2, "integer"),

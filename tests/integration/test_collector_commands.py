@@ -245,7 +245,7 @@ class TestVisit:
         assert fleetprof("visit", "nobody")[0] == 1
         assert fleetprof("visit", "m1", "--for", "10")[0] == 2
         code, _, err = fleetprof("visit", "m1", "--for", "2h")
-        assert (code, "600 s at most" in err) == (1, True)
+        assert (code, "the limit of a visit is 600 s" in err) == (1, True)
 
     def test_ingested_it_prints_the_table_of_that_visit_alone(self, fleetprof, server_directory, worker):
         with serving(server_directory / f"{time.monotonic_ns()}") as gateway:

@@ -111,7 +111,7 @@ def test_it_is_the_commands_own_words(run: Run) -> None:
         (("report", "interference", "", *TIMES), "TARGET checkout"),
         (("report", "frequency", "--mhz", "fast", *TIMES), "--mhz 1200,2000"),
         (("query", "--by", "file,file", *TIMES), "--by application,version"),
-        (("query", "--from", "now", "--to", "now-1h"), "Give a --from that lies before --to."),
+        (("query", "--from", "now", "--to", "now-1h"), "Set --from to a time before --to."),
         (("callers", "", *TIMES), "FUNCTION malloc"),
         (("export", "--labels", "function", *TIMES), "--labels application,version"),
     ):

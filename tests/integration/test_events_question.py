@@ -108,8 +108,8 @@ def _check_what_cannot_be_said(queries: QueryEngine) -> None:
         WHOLE.start, WHOLE.end, matchers=parse_matchers('{machine=~"east-(0|2|4|6|8|10|12|14|16|18|20|22)"}')
     )
     for question, reason, said in (
-        (EventsQuestion(WHOLE, "daemon"), "too_little", "less of the machine"),
-        (EventsQuestion(WHOLE, "alone", least_share=0.95), "too_little", "less of the machine"),
+        (EventsQuestion(WHOLE, "daemon"), "too_little", "too small a share of the machine"),
+        (EventsQuestion(WHOLE, "alone", least_share=0.95), "too_little", "too small a share of the machine"),
         (EventsQuestion(short, "alone"), "too_little", "runs"),
         (EventsQuestion(nothing, "alone"), "too_little", "No visit"),
     ):

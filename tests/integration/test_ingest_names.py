@@ -227,7 +227,7 @@ def test_starts_that_never_ingested_and_other_binaries_are_left_alone(engine: En
 def test_a_function_is_not_named_by_another_nameless_one(engine: Engine) -> None:
     interner = Interner(engine)
     interner.functions([nameless(16)], [Kind.USER])
-    with pytest.raises(ValueError, match="named by a name"):
+    with pytest.raises(ValueError, match="name of a function is empty"):
         rename(engine, interner, KEY, {16: nameless(17)})
 
 

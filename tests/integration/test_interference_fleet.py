@@ -185,7 +185,7 @@ def _check_what_cannot_be_said(queries: QueryEngine) -> None:
     assert seen.peak_gbs is not None
     assert 0 < seen.peak_gbs < 2 * PEAK
     some = replace(WHOLE, matchers=parse_matchers(f'{{application="{name}"}}'))
-    with pytest.raises(BadSelection, match="selection of some"):
+    with pytest.raises(BadSelection, match="affect each other"):
         queries.ask(TargetQuestion(some, name))
     for wrong in (
         TargetQuestion(WHOLE, ""),

@@ -90,4 +90,4 @@ def test_a_store_that_is_full_or_away_keeps_no_name_from_anybody(
     away = Archive(str(tmp_path / "file" / "below"))
     kernel = machine(tmp_path / "1", kernel=0xFFFFFFFF81000000, module=0xFFFFFFFFC0200000)
     assert names(source(engine, away, tmp_path / "1", kernel).kernel(KERNEL)) == [b"vfs_read", b"ext4_open"]
-    assert "not kept" in caplog.text
+    assert "not stored" in caplog.text

@@ -86,7 +86,7 @@ def test_a_statement_ends_when_nobody_waits(engine: Engine):
     # The statement may be under way, or only about to be: either way it ends.
     budget.stop(Stop.DROPPED)
     asking.join(60)
-    assert [str(error) for error in caught] == ["The client no longer waits for the answer."]
+    assert [str(error) for error in caught] == ["The client disconnected."]
     queries.ask(Backend())
     queries.close()
 

@@ -241,7 +241,7 @@ def test_rows_are_found_by_regular_expression(engine: Engine, queries: QueryEngi
 
 def test_lines_are_not_narrowed_by_stacks(engine: Engine, queries: QueryEngine):
     for narrowed in ({"focus": "x"}, {"hide": "x"}, {"select": '{function="x"}'}):
-        with pytest.raises(BadSelection, match="beside stacks"):
+        with pytest.raises(BadSelection, match="stored without stacks"):
             queries.ask(TableQuestion(around_noon(**narrowed), ("function", "line"), Page()))
     assert queries.ask(TableQuestion(around_noon(), ("function", "line"), Page())).table.rows == ()
 

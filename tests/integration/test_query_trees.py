@@ -112,7 +112,7 @@ def test_light_labels_stand_together(
 
 def test_a_way_nobody_went_is_told(fleet: CountedFleet, queries: QueryEngine):
     for more in ({}, {"by": ("application",)}, {"inverted": True}):
-        with pytest.raises(BadSelection, match="No stack of the selection goes along the path"):
+        with pytest.raises(BadSelection, match="No stack of the selection has the path"):
             queries.ask(FlameQuestion(WHOLE, root=(2**31 - 1,), **more))
     with pytest.raises(BadSelection, match="No profile has a label"):
         queries.ask(FlameQuestion(WHOLE, by=("aplication",)))

@@ -185,7 +185,7 @@ def test_numbers_that_make_no_fleet_are_refused_in_one_sentence(folder):
         check=False,
     )
     assert ended.returncode != 0
-    assert ended.stderr.splitlines() == ["fleetprof: 4 machines do not fill 8 strata."]
+    assert ended.stderr.splitlines() == ["fleetprof: 4 machines are too few for 8 strata."]
 
 
 def test_up_shows_a_fleet_and_leaves_the_environments_database_alone(folder):

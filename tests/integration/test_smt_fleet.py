@@ -197,7 +197,7 @@ def _check_capacity(ingested: Ingested) -> None:
     CapacityAnswer.model_validate(capacity_document(CapacityQuestion(selection, ()), found))
     mixed = ingested.queries.ask(CapacityQuestion(WHOLE, (1.0,) * len(steps), STEP_S)).by_hardware
     assert isinstance(mixed, Unavailable)
-    assert "Match a platform that counts" in mixed.detail
+    assert "Select a platform whose machines count" in mixed.detail
 
 
 def _check_capacity_where_threads_are_kept_apart(ingested: Ingested) -> None:
@@ -292,5 +292,5 @@ def _check_counters_that_contradict_themselves(ingested: Ingested) -> None:
     assert {row.counted for row in answer.loads} == {None}
     said = " ".join(answer.not_counted)
     assert "busy for longer" in said
-    assert "not of the same CPUs" in said
+    assert "counted on different CPUs" in said
     assert answer.unavailable is None

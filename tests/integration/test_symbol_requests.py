@@ -270,7 +270,7 @@ def test_a_gateway_that_hangs_is_given_up(
         assert look(engine, archive, patience_s=600, stop=stop) == 1
     finally:
         gone.set()
-    assert outcome(engine, KERNEL) == (AskOutcome.FAILED, "The collector was stopped meanwhile.")
+    assert outcome(engine, KERNEL) == (AskOutcome.FAILED, "The collector was stopped.")
 
 
 def test_a_machine_that_is_down_costs_one_ask(engine: Engine, archive: Archive, capture: capture_pb2.Capture):
@@ -346,14 +346,14 @@ def test_a_machine_that_lies_names_nothing_of_the_fleet(pair: Pair, engine: Engi
     assert look(engine, archive) == 1
     assert outcome(engine, PROGRAM) == (
         AskOutcome.UNCONFIRMED,
-        "It is used once another machine gives the same.",
+        "It is used when another machine sends the same symbols.",
     )
     assert stored(engine) == {}
     assert look(engine, archive) == 1
     assert pair.asked == [1, 1]
     found, why = outcome(engine, PROGRAM)
     assert found is AskOutcome.DISPUTED
-    assert why.startswith("m gave other symbols than n: one of these machines, or the binary on it, is not")
+    assert why.startswith("m and n sent different symbols: one of the machines, or its binary,")
     assert stored(engine) == {}
     assert pair.names(of=0) == pair.names(of=1) == NAMELESS
     rest_is_over(engine)
@@ -378,7 +378,7 @@ def test_what_machines_dispute_is_said_until_a_person_brings_symbols(
         details = symbol_documents.details(service, *service.show(PROGRAM.hex()), allowed=True)
         [ask] = details["asks"]
         assert (ask["outcome"], ask["machine"]) == ("disputed", "m")
-        assert "received, but it differs from that of another machine (m gave other" in plain(
+        assert "received, but it differs from that of another machine (m and n sent different" in plain(
             terminal_tables.details(details)
         )
         page = symbol_documents.listing(service, service.listing(ListingQuery(which=Which.ALL)), allowed=True)
@@ -457,7 +457,10 @@ def test_what_one_machine_runs_alone_is_named_by_it_until_another_runs_it(
     assert names(resolve(engine, archive, tmp_path / "withdrawn", capture)) == NAMELESS
     with engine.connect() as connection:
         again = reprocessing.latest(connection, [PROGRAM.hex()])[PROGRAM.hex()]
-    assert (again.captures, again.why) == (2, "n runs it, too: what m alone gave is no longer used.")
+    assert (again.captures, again.why) == (
+        2,
+        "n runs it, too. The symbols that only m sent are no longer used.",
+    )
     assert outcome(engine, PROGRAM) == (AskOutcome.UNCONFIRMED, again.why)
 
 
@@ -544,6 +547,6 @@ def test_a_machine_says_nothing_of_a_kernel_that_it_was_not_seen_to_run(
         connection.execute(update(binary).where(binary.c.kind == "file").values(status="full"))
     assert look(engine, archive) == 1
     found, why = outcome(engine, MODULE)
-    assert (found, why) == (AskOutcome.FAILED, f"No capture of that machine holds the kernel {'ab' * 20}.")
+    assert (found, why) == (AskOutcome.FAILED, f"No capture of that machine contains the kernel {'ab' * 20}.")
     with engine.connect() as connection:
         assert not connection.execute(select(symbol_answer)).all()

@@ -153,7 +153,7 @@ def test_an_archive_that_is_away_sets_nothing_aside(
         with engine.begin() as connection:
             connection.execute(update(capture).values(leased_until=None))
         assert ingester.ingest(visit_id) is None
-    assert "cannot be read" in fleet.row(visit_id).failure
+    assert "Cannot read" in fleet.row(visit_id).failure
     (tmp_path / "archive").unlink()
     (tmp_path / "away").rename(tmp_path / "archive")
     with engine.begin() as connection:

@@ -37,7 +37,7 @@ def test_series_and_movers_print_what_the_api_answers(
     assert "2026-11-18 12:00" in shown
     assert "all others" in shown
     assert "1 more rows" in shown
-    assert "no length of time" in printed("series", "--step", "soon", code=1)
+    assert "Invalid duration" in printed("series", "--step", "soon", code=1)
 
     half = ("--from", "2026-11-18T13:00:00Z", "--to", "2026-11-18T14:00:00Z", "--before", "1h")
     movers = MoversAnswer.model_validate_json(printed("report", "movers", *half, "--json"))

@@ -116,7 +116,7 @@ class Merged:
     ) -> Moments:
         """As `Sources.moments`."""
         if self.design.weights is None:
-            raise TypeError("cells are read for random designs only")
+            raise TypeError("cells are only read for random designs")
         sources = Sources(self.design.weights, self.open, self.whole_open, self.whole_closed, self.visits)
         return replace(sources.moments(open_, delta, closed, rows, of_whole=of_whole), unseen=self.unseen)
 
@@ -141,7 +141,7 @@ class Merged:
     def details(self, contributions: Contributions, functions: Int64 | None) -> Details:
         """Details of functions; `contributions` are their amounts in delta visits. Cells do not count samples."""
         if functions is None:
-            raise TypeError("rows of cells are functions")
+            raise TypeError("rows of cells must be functions")
         rows = len(functions)
         known = self._sums_of(functions)
         visits = weight_at(known.row, known.sums.row_visits.astype(np.float64), rows)

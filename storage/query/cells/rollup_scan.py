@@ -414,7 +414,7 @@ class Weighing:
 def closed_of(cells: WeightedCells, blocks: Blocks | None = None) -> ClosedCells:
     """These cells as inputs of moments; `blocks` are the same cells by function."""
     if cells.moments is None:
-        raise TypeError("closed cells are read with their moments")
+        raise TypeError("closed cells must be read with their moments")
     of_functions = cells.of_functions if blocks is None else blocks.closed.of_functions
     return ClosedCells(cells.moments, of_functions, cells.k1, cells.visits)
 

@@ -397,7 +397,7 @@ def check_size(counts: Int64) -> None:
     """Raise `TooMuch` for chunks with more facts than one query may read."""
     if int(counts.sum()) > MAX_FACTS or len(counts) > MAX_CHUNKS:
         raise TooMuch(
-            f"The selection holds {int(counts.sum()):,} facts in {len(counts):,} chunks; {MAX_FACTS:,} in "
-            f"{MAX_CHUNKS:,} are read for one answer.",
+            f"The selection holds {int(counts.sum()):,} facts in {len(counts):,} chunks; the limit of "
+            f"a query is {MAX_FACTS:,} in {MAX_CHUNKS:,}.",
             hint='Choose a shorter time range or add a matcher, e.g. application="…".',
         )

@@ -105,12 +105,12 @@ class AffinityQuestion:
 
 def _check(question: AffinityQuestion) -> None:
     if not 1 <= question.applications <= MOST_APPLICATIONS:
-        raise BadSelection(f"A plan is of 1 to {MOST_APPLICATIONS} applications.", hint="applications=50")
+        raise BadSelection(f"A plan has 1 to {MOST_APPLICATIONS} applications.", hint="applications=50")
     for name, value in (("largest_share", question.largest_share), ("floor", question.floor)):
         if not 0 <= value <= 1:
-            raise BadSelection(f"{name} is a share, 0 to 1, not {value:g}.")
+            raise BadSelection(f"{name} must be a share from 0 to 1, not {value:g}.")
     if not 0 <= question.room <= 10:
-        raise BadSelection(f"room is a share by which capacity grows, 0 to 10, not {question.room:g}.")
+        raise BadSelection(f"room, the growth of capacity, must be from 0 to 10, not {question.room:g}.")
 
 
 def _check_pinned(question: AffinityQuestion, applications: list[str], load_of: Mapping[str, float]) -> None:
@@ -121,16 +121,17 @@ def _check_pinned(question: AffinityQuestion, applications: list[str], load_of: 
     name = absent[0]
     if name not in load_of:
         raise BadSelection(
-            f"{name!r} is pinned, but no such application was counted in the selection.",
-            hint="Take it out; a plan without it lists those that were.",
+            f"{name!r} is pinned, but the selection has no counters of it.",
+            hint="Remove the pin; the plan then lists the counted applications.",
             parameter="pinned",
         )
     rank = sum((-load, other) <= (-load_of[name], name) for other, load in load_of.items())
     raise BadSelection(
-        f"{name!r} is pinned, but the plan is of the {len(applications)} applications with most work, and it is number {rank}.",
+        f"{name!r} is pinned, but it has rank {rank} by work, and the plan has only the first "
+        f"{len(applications)} applications.",
         hint=f"applications={rank}"
         if rank <= MOST_APPLICATIONS
-        else "Ask for fewer applications by matchers.",
+        else "Add matchers, so that fewer applications are selected.",
         parameter="pinned",
     )
 
@@ -169,7 +170,7 @@ def _placed(
 ) -> tuple[Placed | None, Unavailable | None]:
     cpi, lo, hi, load = known
     if len(platforms) < 2:
-        return None, Unavailable("constant", "All of it runs on one platform: there is nothing to choose.")
+        return None, Unavailable("constant", "All selected work runs on one platform, so there is no choice.")
     present = np.where(load > 0, cpi * load, 0.0).sum(axis=1)
     # A limit below today's share cannot be met: today's share is always allowed.
     held = np.divide(load, load.sum(axis=0), out=np.zeros_like(load), where=load.sum(axis=0) > 0).max(axis=0)

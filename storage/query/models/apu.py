@@ -115,16 +115,16 @@ class ApuQuestion:
 def _check(question: ApuQuestion) -> None:
     if question.by not in {APPLICATION, *LABELS}:
         raise BadSelection(
-            f"The load of cores is not known by {question.by!r}.",
+            f"The load of cores cannot be grouped by {question.by!r}.",
             hint=f"by= one of {', '.join((*LABELS, APPLICATION))}.",
         )
     if any(matcher.label == APPLICATION for matcher in question.selection.matchers):
         raise BadSelection(
-            "Cores are shared by applications: the load of one alone is not known.",
-            hint="Ask by=application for what each uses up.",
+            "Applications share cores, so the load of a single application is unknown.",
+            hint="Use by=application for the CPU time of each application.",
         )
     if question.coefficient is not None and not 1 <= question.coefficient <= 10:
-        raise BadSelection("An overlap coefficient lies between 1 and 10.", hint="1.4, for example.")
+        raise BadSelection("An overlap coefficient must be from 1 to 10.", hint="1.4, for example.")
 
 
 def _moved(used: TimeUsed, there: Int64, visits: int) -> TimeUsed:

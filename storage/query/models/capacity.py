@@ -140,19 +140,19 @@ class CapacityQuestion:
 def _steps(question: CapacityQuestion) -> Steps:
     if any(matcher.label == APPLICATION for matcher in question.selection.matchers):
         raise BadSelection(
-            "Cores are shared by applications: match the machines that serve, by cluster or by machine.",
+            "Applications share cores. Select the serving machines by cluster or by machine.",
             parameter="select",
         )
     if not 0 < question.full <= 1:
-        raise BadSelection("Load is full at a share of 0 to 1.", hint="full=0.9", parameter="full")
+        raise BadSelection("full must be a share above 0, at most 1.", hint="full=0.9", parameter="full")
     if any(rate is not None and not 0 <= rate <= _MOST_RATE for rate in question.rates):
-        raise BadSelection("A request rate is 0 or more, and finite.", parameter="rates")
+        raise BadSelection("A request rate must be finite and at least 0.", parameter="rates")
     over = steps(question.selection, MOST_STEPS, question.step_s)
     if len(question.rates) != over.count:
         raise BadSelection(
-            f"{over.count:,} steps of {over.step_s:,} s make this time, from {over.time(0):%Y-%m-%dT%H:%MZ} on; "
-            f"{len(question.rates):,} rates were given.",
-            hint="Give one for each step, in order; leave those out that are not known: 812,,640.",
+            f"The time range has {over.count:,} steps of {over.step_s:,} s from "
+            f"{over.time(0):%Y-%m-%dT%H:%MZ} on, but there are {len(question.rates):,} rates.",
+            hint="Give one rate for each step, in order; leave unknown rates empty: 812,,640.",
             parameter="rates",
         )
     return over
@@ -172,8 +172,9 @@ def _uncounted(found: MachineLoads) -> Unavailable | None:
     reason, _ = found.not_counted.most_common(1)[0]
     return Unavailable(
         "too_little",
-        f"{without} of {len(found.there)} visits have no APU by counters, mostly because {reason}: the load of the others is not that "
-        "of the machines that serve. Match a platform that counts.",
+        f"{without} of {len(found.there)} visits have no APU by counters. Most frequent reason: "
+        f"{reason}. The load of the other visits does not represent the serving machines. Select a "
+        "platform whose machines count.",
     )
 
 

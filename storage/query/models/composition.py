@@ -94,14 +94,14 @@ class CompositionQuestion:
         keys = split_keys((self.by,))
         if keys.frames:
             raise BadSelection(
-                "A stack has many functions: what work is made of goes by a label.",
+                "A stack has many functions, so work is divided by a label.",
                 hint="by=version, compiler, platform, kernel, datacenter …",
                 parameter="by",
             )
         over = steps(self.selection, self.points, self.step_s)
         if over.count > MOST_STEPS:
             raise BadSelection(
-                f"There would be {over.count} steps; {MOST_STEPS} are the most.", parameter="step"
+                f"The time range has {over.count} steps; the limit is {MOST_STEPS}.", parameter="step"
             )
         of_label = read_labelled(reading, self.selection, self.by, MOST_VALUES)
         visits = of_label.visits
@@ -145,10 +145,10 @@ def _balanced(table: VisitTable, step: Int64, day: Float) -> Float:
 
 def _why_unavailable(evidence: Visits, rows: int) -> Unavailable | None:
     if not rows:
-        return Unavailable("too_little", "Nothing of the selection was sampled.")
+        return Unavailable("too_little", "The selection has no samples.")
     if evidence.design.weights is None:
         return Unavailable(
-            "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
+            "not_random", "Visits by hand are not a random sample, so they give no fleet estimates."
         )
     return None
 

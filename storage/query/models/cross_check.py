@@ -52,7 +52,7 @@ class CrossCheckQuestion:
         connection = reading.connection
         if sample_type_of(connection, self.selection).unit != TIME_UNIT:
             raise BadSelection(
-                f"{self.selection.event!r} counts no time, so nothing can be held against CPU time.",
+                f"{self.selection.event!r} does not count time, so it cannot be compared with CPU time.",
                 hint="event=cpu",
             )
         visits = read_machine_visits(connection, self.selection)
@@ -92,8 +92,8 @@ def _check(question: CrossCheckQuestion) -> None:
         )
     if any(matcher.label == APPLICATION for matcher in question.selection.matchers):
         raise BadSelection(
-            "The machines' own accounting knows no applications.",
-            hint="Leave the matcher on application out.",
+            "The machines' CPU accounting has no applications.",
+            hint="Remove the matcher on application.",
         )
 
 
@@ -102,6 +102,6 @@ def _why_unavailable(visits: int, *, random: bool) -> Unavailable:
         return Unavailable("too_little", "No visit of the selection has been ingested.")
     if not random:
         return Unavailable(
-            "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
+            "not_random", "Visits by hand are not a random sample, so they give no fleet estimates."
         )
-    return Unavailable("too_little", "No visit says how busy its logical CPUs were.")
+    return Unavailable("too_little", "No visit has the busy time of its logical CPUs.")

@@ -88,9 +88,9 @@ def read_event_inputs(
     values = np.stack([totals[name] for name in names], axis=1) if names else np.zeros((len(visits), 0))
     why = np.full(len(visits), "", "U80")
     for reason, lacking in (
-        ("the application had less of the machine's CPU time", ~(share >= least_share)),
+        ("the application had too small a share of the machine's CPU time", ~(share >= least_share)),
         ("cycles and instructions were not counted", ~((cycles > 0) & (instructions > 0))),
-        ("no events were counted besides", ~np.isfinite(values).any(axis=1)),
+        ("no other events were counted", ~np.isfinite(values).any(axis=1)),
         ("its CPU time is not known", ~(busy > 0)),
     ):
         why[lacking & (why == "")] = reason
@@ -153,8 +153,8 @@ def _counted(reading: StoreReading, selection: Selection, visits: MachineVisits)
     names = explaining((row.name, row.unit) for row in rows)
     if len(names) > MOST_EVENTS:
         raise BadSelection(
-            f"{len(names)} events were counted; {MOST_EVENTS} can be looked at.",
-            hint="Choose a shorter time.",
+            f"{len(names)} events were counted; the limit is {MOST_EVENTS}.",
+            hint="Choose a shorter time range.",
         )
     return names
 

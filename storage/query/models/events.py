@@ -70,9 +70,9 @@ class EventsQuestion:
 def _check(question: EventsQuestion) -> None:
     refuse_applications(question.selection)
     if not question.application:
-        raise BadSelection("Whose events are wanted?", hint="target=checkout, for example.")
+        raise BadSelection("The target application is missing.", hint="target=checkout, for example.")
     if not 0.5 <= question.least_share <= 1:
-        raise BadSelection("The least share of a machine's CPU time is 0.5 to 1.")
+        raise BadSelection("The least share of a machine's CPU time must be from 0.5 to 1.")
 
 
 def _mined(
@@ -92,8 +92,9 @@ def _mined(
             (),
             Unavailable(
                 "too_little",
-                f"No visit can be used; of most, {why}. {question.application} needs machines to itself, and a campaign that "
-                "counts events there: fleetprof campaigns set … --counter l2-misses --counter dtlb-misses.",
+                f"No visit can be used. Most frequent reason: {why}. {question.application} needs "
+                "machines of its own, and a campaign that counts events there: fleetprof campaigns "
+                "set … --counter l2-misses --counter dtlb-misses.",
             ),
         )
     runs = []
@@ -128,7 +129,7 @@ def _coupled(found: EventInputs, mined: "Mined") -> "tuple[Coupling | None, Unav
     parameters = {name: column[rows] for name, column in found.parameters.items() if varies(column[rows])}
     if not parameters:
         return None, Unavailable(
-            "constant", "All machines were set up alike: no parameter can be coupled to an event."
+            "constant", "All machines have the same settings, so no parameter can be coupled to an event."
         )
     try:
         return (

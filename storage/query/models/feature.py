@@ -69,17 +69,17 @@ class FeatureQuestion:
         """The share. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         if not self.functions:
             raise BadSelection(
-                "Say which functions the feature would touch.",
+                "The functions that the feature would affect are missing.",
                 hint="functions=memcpy|memmove",
                 parameter="functions",
             )
         if not self.speedup >= 1:
-            raise BadSelection("A speedup is 1 or more.", hint="speedup=3", parameter="speedup")
+            raise BadSelection("A speedup must be at least 1.", hint="speedup=3", parameter="speedup")
         test = patterns.search(self.functions, parameter="functions")
         samples = reading.visits(self.selection)
         evidence = samples.evidence
         if not isinstance(evidence, Visits):
-            raise TypeError("features are read visit by visit")
+            raise TypeError("features need the samples by visit")
         every = all_rows(reading, samples, (_FUNCTION,))
         own = np.flatnonzero(every.own > 0)
         chosen = np.array([p for p in own.tolist() if test(every.key(p)[_FUNCTION])], np.int64)
@@ -93,7 +93,7 @@ class FeatureQuestion:
         found, unavailable = None, None
         if evidence.design.weights is None:
             unavailable = Unavailable(
-                "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
+                "not_random", "Visits by hand are not a random sample, so they give no fleet estimates."
             )
         else:
             contributions = every.contributions(chosen, totals=False).own

@@ -117,7 +117,9 @@ class FrequencyQuestion:
 
 def _check(question: FrequencyQuestion) -> None:
     if question.latency_ns is not None and not 1 <= question.latency_ns <= 10_000:
-        raise BadSelection("A miss takes between 1 and 10000 ns.", hint="latency_ns=90, for example.")
+        raise BadSelection(
+            "The latency of a miss must be from 1 to 10000 ns.", hint="latency_ns=90, for example."
+        )
 
 
 def _why_unavailable(found: FrequencyInputs) -> Unavailable | None:
@@ -125,13 +127,14 @@ def _why_unavailable(found: FrequencyInputs) -> Unavailable | None:
         return Unavailable("too_little", "No visit of the selection has been ingested.")
     if found.visits.weights is None:
         return Unavailable(
-            "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
+            "not_random", "Visits by hand are not a random sample, so they give no fleet estimates."
         )
     if not found.usable.any():
         why = max(found.left_out, key=found.left_out.__getitem__)
         return Unavailable(
             "too_little",
-            f"No visit has all that is needed; of most, {why}. Sample llc-misses beside cpu, and run: fleetprof calibrate memory.",
+            f"No visit has all the needed data. Most frequent reason: {why}. Sample llc-misses beside "
+            "cpu, and run: fleetprof calibrate memory.",
         )
     return None
 

@@ -88,7 +88,7 @@ class FitQuestion:
     def answer(self, reading: StoreReading) -> FitAnswer:
         """The fits. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         if not 1 <= self.limit <= MOST_ROWS:
-            raise BadSelection(f"1 to {MOST_ROWS} rows are shown.", parameter="limit")
+            raise BadSelection(f"The number of rows must be from 1 to {MOST_ROWS}.", parameter="limit")
         found = read_fit_inputs(reading, self.selection)
         unavailable = _why_unavailable(found)
         rows, rows_total = ((), 0) if unavailable else _rows(found, self.wanted, self.limit)
@@ -117,8 +117,8 @@ def _no_fit(rows: Sequence[FitRow], rows_total: int) -> Unavailable | None:
     why = "" if first.unavailable is None else first.unavailable.detail
     return Unavailable(
         most,
-        f"None of {len(rows):,} rows of {rows_total:,} has a fit; {first.application or '(none)'} on"
-        f" {first.platform or 'an unknown platform'}: {why}",
+        f"None of {len(rows):,} rows (of {rows_total:,}) has a fit; {first.application or '(none)'} "
+        f"on {first.platform or 'an unknown platform'}: {why}",
     )
 
 
@@ -127,7 +127,7 @@ def _why_unavailable(found: FitInputs) -> Unavailable | None:
         return Unavailable("too_little", "No visit of the selection has been ingested.")
     if found.visits.weights is None:
         return Unavailable(
-            "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
+            "not_random", "Visits by hand are not a random sample, so they give no fleet estimates."
         )
     if not len(found.visit):
         return Unavailable(

@@ -19,7 +19,7 @@ _CYCLES = Derived(CYCLES, INSTRUCTIONS, 1.0, "")
 _TIME = Derived(TASK_CLOCK, INSTRUCTIONS, 1.0, "")
 _GHZ = (0.1, 10.0)
 """Cycles per ns of CPU time outside this range are no real frequency. One such visit would dominate a fit in 1/f."""
-_NO_CLOCK = "cycles over CPU time are no 100 to 10,000 MHz, or instructions 0"
+_NO_CLOCK = "cycles over CPU time is outside 100 to 10,000 MHz, or instructions are 0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +65,17 @@ def read_fit_inputs(reading: StoreReading, selection: Selection) -> FitInputs:
     for reason, lacking in (
         ("cycles and instructions of no application were counted", ~there),
         ("CPU time was not counted with them", ~together),
-        (f"of all its applications {_NO_CLOCK}", ~clocked),
-        ("how busy its CPUs were is not known", ~np.isfinite(load).all(axis=1)),
-        ("it stands for nothing", visits.group < 0),
+        (f"for all its applications, {_NO_CLOCK}", ~clocked),
+        ("the busy time of its CPUs is unknown", ~np.isfinite(load).all(axis=1)),
+        ("it has no weight", visits.group < 0),
     ):
         why[lacking & (why == "")] = reason
     usable = why == ""
     left_out = {reason: int((why == reason).sum()) for reason in np.unique(why[~usable]).tolist()}
     if (partly & usable).any():
-        left_out[f"of some of its applications, only these, {_NO_CLOCK}"] = int((partly & usable).sum())
+        left_out[f"only for some of its applications, which are left out, {_NO_CLOCK}"] = int(
+            (partly & usable).sum()
+        )
     keep = usable[found.visit]
     found, clock = found.of(keep), clock.of(keep)
     ids, of = distinct(found.application)

@@ -62,8 +62,8 @@ def read_frequency_inputs(
     for reason, lacking in (
         (f"{MISSES} was not sampled", ~(missed > 0)),
         ("its frequency was not measured", ~np.isfinite(hertz)),
-        ("no memory latency of its platform", ~np.isfinite(latency)),
-        ("it stands for nothing", visits.group < 0),
+        ("the memory latency of its platform is unknown", ~np.isfinite(latency)),
+        ("it has no weight", visits.group < 0),
     ):
         why[lacking & (why == "")] = reason
     usable = why == ""

@@ -31,12 +31,13 @@ class Wanted:
     def __post_init__(self) -> None:
         mhz = [*self.frequencies_mhz, *([] if self.base_mhz is None else [self.base_mhz])]
         if any(not 1 <= each <= _MOST_MHZ for each in mhz):
-            raise BadSelection(f"A frequency lies between 1 and {_MOST_MHZ} MHz.")
+            raise BadSelection(f"A frequency must be from 1 to {_MOST_MHZ} MHz.")
         if len(self.frequencies_mhz) > MOST_FREQUENCIES:
-            raise BadSelection(f"There are more than {MOST_FREQUENCIES} frequencies.")
+            raise BadSelection(f"The limit is {MOST_FREQUENCIES} frequencies.")
         if not 0 < self.performance <= 1:
             raise BadSelection(
-                "The wanted performance is a share of that at the base frequency, above 0, at most 1."
+                "The wanted performance must be a share of the performance at the base frequency, "
+                "above 0, at most 1."
             )
 
     def grid(self, base_mhz: float) -> tuple[float, ...]:
@@ -71,16 +72,17 @@ def memory_change(
     """
     for name, mhz in (("memory_mhz", measured_mhz), ("memory_target_mhz", target_mhz)):
         if mhz is not None and not 1 <= mhz <= _MOST_MHZ:
-            raise BadSelection(f"A frequency lies between 1 and {_MOST_MHZ} MHz.", parameter=name)
+            raise BadSelection(f"A frequency must be from 1 to {_MOST_MHZ} MHz.", parameter=name)
     if not 0 <= part <= 1:
         raise BadSelection(
-            "The part of a miss that goes with the memory's clock is 0 to 1.", parameter="memory_part"
+            "The part of a miss that scales with the memory's clock must be from 0 to 1.",
+            parameter="memory_part",
         )
     if target_mhz is None:
         return None
     if measured_mhz is None:
         raise BadSelection(
-            "Another frequency of the memory means something beside the one that was measured with.",
+            "Another memory frequency needs the memory frequency of the measurement, too.",
             hint="memory_mhz=3200",
             parameter="memory_mhz",
         )

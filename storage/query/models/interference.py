@@ -118,7 +118,7 @@ def refuse_applications(selection: Selection) -> None:
     """Raises `BadSelection` for a selection of applications: neighbours on a chip must be included."""
     if any(matcher.label == APPLICATION for matcher in selection.matchers):
         raise BadSelection(
-            "All applications of a machine press on each other, so a selection of some would be wrong.",
+            "All applications of a machine affect each other, so they cannot be selected by application.",
             hint="Name the application as target=…, and select machines only.",
         )
 
@@ -126,19 +126,21 @@ def refuse_applications(selection: Selection) -> None:
 def check_peak(peak_gbs: float | None) -> None:
     """Raises `BadSelection` for a bandwidth that no memory has."""
     if peak_gbs is not None and not 0.1 <= peak_gbs <= 100_000:
-        raise BadSelection("A chip's memory moves between 0.1 and 100000 GB/s.", hint="peak_gbs=204.8")
+        raise BadSelection(
+            "A chip's memory bandwidth must be from 0.1 to 100000 GB/s.", hint="peak_gbs=204.8"
+        )
 
 
 def _check(question: TargetQuestion) -> None:
     refuse_applications(question.selection)
     check_peak(question.peak_gbs)
     if not question.target:
-        raise BadSelection("Whose degradation is wanted?", hint="target=checkout, for example.")
+        raise BadSelection("The target application is missing.", hint="target=checkout, for example.")
     if len(question.beside) > MOST_NEIGHBOURS:
-        raise BadSelection(f"There are more than {MOST_NEIGHBOURS} neighbours.")
+        raise BadSelection(f"The limit is {MOST_NEIGHBOURS} neighbours.")
     cores = (*(each for _, each in question.beside), question.cores)
     if any(each is not None and not 0 < each <= 10_000 for each in cores):
-        raise BadSelection("An application keeps more than 0 and at most 10000 cores busy.")
+        raise BadSelection("The busy cores of an application must be above 0, at most 10000.")
 
 
 def _pieces(model: Target) -> tuple[Piece, ...]:

@@ -53,20 +53,26 @@ class ExperimentGround:
         if not isfinite(self.peak_gbs):
             return None, Unavailable(
                 "too_little",
-                f"It is unknown how much the memory of a chip of {self.platform} moves, and by that the pieces are cut. Name it "
-                f"(peak_gbs, --peak-gbs), or keep it: fleetprof calibrate memory MACHINE, or fleetprof calibrate set memory-bandwidth "
+                f"The peak memory bandwidth of a chip of {self.platform} is unknown, and the pieces "
+                "of the model depend on it. Set it for this query (peak_gbs, --peak-gbs), or store "
+                "it: fleetprof calibrate memory MACHINE, or fleetprof calibrate set memory-bandwidth "
                 f"'{self.platform}' BYTES_PER_S.",
             )
         try:
             trained = training(self.runs, application, self.peak_gbs)
             model = fit_target(trained.own, trained.mixes, trained.degradation, of_peak(self.peak_gbs))
         except NotEstimable as error:
-            return None, Unavailable(error.reason, f"The experiments {self.experiments} cannot tell: {error}")
+            return None, Unavailable(
+                error.reason, f"The experiments {self.experiments} do not suffice: {error}"
+            )
         return TrainedTarget(model, trained), None
 
     def stranger(self) -> str:
         """The reason why an application is not among the known ones."""
-        return f"the experiments {self.experiments} have no run of it alone on {self.platform}, or runs that contradict each other"
+        return (
+            f"the experiments {self.experiments} have no run of it alone on {self.platform}, or "
+            "contradictory runs"
+        )
 
     def _nothing_of(self, application: str) -> Unavailable:
         there = sorted({run.target for run in self.runs if run.beside})

@@ -66,14 +66,14 @@ class FleetGround:
         if number < 0 or not (found.chips.application == number).any():
             return None, Unavailable(
                 "too_little",
-                f"No visit of a machine of one socket with {found.platform or 'any platform'} counted {application!r}. "
-                "Count control groups: fleetprof campaigns set … --cgroups 16.",
+                f"No visit of a single-socket machine of {found.platform or 'any platform'} counted "
+                f"{application!r}. Count control groups: fleetprof campaigns set … --cgroups 16.",
             )
         if number not in found.solos:
             return None, Unavailable(
                 "too_little",
-                f"{application} had a chip of {found.platform} to itself in fewer than {LEAST_ALONE} visits, so nobody knows "
-                "what it would do alone. Give some machines nothing else to do.",
+                f"{application} had a chip of {found.platform} to itself in fewer than {LEAST_ALONE} "
+                "visits, so its behaviour alone is unknown. Run it alone on some machines.",
             )
         try:
             trained = training(found.chips, number, dict(found.solos))
@@ -85,7 +85,7 @@ class FleetGround:
 
     def stranger(self) -> str:
         """The reason why an application is not among the known ones."""
-        return f"it had no chip to itself in {LEAST_ALONE} visits"
+        return f"it had a chip to itself in fewer than {LEAST_ALONE} visits"
 
 
 def _known(solo: Solo) -> Known:
@@ -98,7 +98,8 @@ def _nothing_usable(found: InterferenceInputs) -> Unavailable:
     why = max(found.left_out, key=found.left_out.__getitem__)
     return Unavailable(
         "too_little",
-        f"No visit has all that is needed; of most, {why}. Machines of one socket are needed, whose memory traffic and "
-        "control groups are counted: fleetprof campaigns set … --cgroups 16. Else measure programs that are bound to one chip, "
-        "and upload that: fleetprof experiments add.",
+        f"No visit has all the needed data. Most frequent reason: {why}. The model needs "
+        "single-socket machines whose memory traffic and control groups are counted: fleetprof "
+        "campaigns set … --cgroups 16. Otherwise measure programs that are bound to one chip, and "
+        "upload the measurements: fleetprof experiments add.",
     )

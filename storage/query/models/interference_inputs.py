@@ -79,15 +79,15 @@ def read_interference_inputs(
     why = np.full(len(visits), "", "U120")
     has_counted = weight_at(counted.visit, np.ones(len(counted.visit)), len(visits)) > 0
     for reason, lacking in (
-        ("its sockets are not known", ~cpus.placed),
-        ("it has several sockets, and applications are not known by socket", ~cpus.one_socket),
+        ("its sockets are unknown", ~cpus.placed),
+        ("it has several sockets, and the sockets of its applications are unknown", ~cpus.one_socket),
         ("bytes from and to memory were not counted", ~np.isfinite(moved)),
-        ("lines brought into the cache were not counted", ~np.isfinite(totals[lines])),
+        ("cache lines brought in were not counted", ~np.isfinite(totals[lines])),
         ("no application was counted", ~has_counted),
     ):
         why[lacking & (why == "")] = reason
     at = _platform_at(visits, counted, why == "", platform, ids[[name == target for name in names]])
-    why[(why == "") & (visits.values["platform"] != at)] = "it is of another platform"
+    why[(why == "") & (visits.values["platform"] != at)] = "it has another platform"
     off = _off_frequency(cpus.hertz, why == "")
     why[(why == "") & off] = "it ran at another frequency than most"
     usable = why == ""

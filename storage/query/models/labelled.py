@@ -166,7 +166,7 @@ def _of_samples(reading: StoreReading, selection: Selection, label: str, most: i
     samples = reading.visits(selection, (label,))
     visits = samples.evidence
     if not isinstance(visits, Visits):
-        raise TypeError("what each visit brought is read visit by visit")
+        raise TypeError("the samples of each visit need a read by visit")
     rows = all_rows(reading, samples, (label,))
     order = np.argsort(-rows.own_weight, kind="stable")[:most]
     return Labelled(

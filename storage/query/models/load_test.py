@@ -68,7 +68,7 @@ class LoadTestQuestion:
         unavailable: Unavailable | None = None
         if sides.result is None:
             unavailable = Unavailable(
-                "not_random", "Visits by hand are no random sample, of a test or of production."
+                "not_random", "Visits by hand are not a random sample of a test or of production."
             )
         else:
             try:

@@ -96,7 +96,8 @@ def read_core_times(reading: StoreReading, selection: Selection) -> CoreTimes:
     visits = read_machine_visits(connection, selection)
     if len(visits) > MOST_VISITS:
         raise BadSelection(
-            f"The selection holds {len(visits):,} visits; {MOST_VISITS:,} are modelled core by core for one answer.",
+            f"The selection holds {len(visits):,} visits; the limit of a model of single cores is "
+            f"{MOST_VISITS:,}.",
             hint="Choose a shorter time range, or match a datacenter.",
         )
     cpus = read_cpus(connection, selection, visits)
@@ -150,9 +151,9 @@ def _add(
     if not len(core) or not (window > 0).all():
         why = "its logical CPUs were not read"
     elif (core < 0).any():
-        why = "which CPUs share a core is not known"
+        why = "the assignment of its CPUs to cores is unknown"
     elif coefficient is None:
-        why = f"no overlap coefficient of {platform or 'its platform'}"
+        why = f"the overlap coefficient of {platform or 'its platform'} is unknown"
     load = counted = None
     if not why and coefficient is not None:
         try:
@@ -181,9 +182,9 @@ def _of_counters(
     if not load.sibling_cores:
         why = "its cores have one thread"
     elif load.sibling_cores < load.cores:
-        why = "some of its cores have one thread online, and sums over the machine do not tell them apart"
+        why = "some of its cores have one thread online, and sums over the machine cannot be split"
     elif not why and cycles.cpus[place] not in {0, cpus}:
-        why = "its cycles are not those of all its logical CPUs"
+        why = "its cycles do not cover all its logical CPUs"
     if why:
         raise InsufficientData(why)
     found = of_counters(
@@ -197,7 +198,8 @@ def _of_counters(
     # A wrong frequency scales every measure of cycles by the same factor, so cycles alone cannot reveal it.
     if abs(found.utilisation - load.utilisation) > max(MOST_APART, float(cycles.skew[place])):
         raise Contradictory(
-            "its cycles say another utilisation than its times: the reference's rate is not the one taken, or idle CPUs poll"
+            "its cycles and its times give different utilisations: the assumed reference frequency "
+            "is wrong, or idle CPUs poll"
         )
     return found
 
@@ -209,7 +211,7 @@ def no_load(found: MachineLoads) -> Unavailable | None:
         return Unavailable("too_little", "No visit of the selection has been ingested.")
     if visits.weights is None:
         return Unavailable(
-            "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
+            "not_random", "Visits by hand are not a random sample, so they give no fleet estimates."
         )
     if not len(found.there):
         why, _ = left_out.most_common(1)[0]

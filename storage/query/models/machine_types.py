@@ -107,9 +107,9 @@ class MachineTypesQuestion:
         """The comparison. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         for name, price in (("old_price", self.old_price), ("new_price", self.new_price)):
             if not (price > 0 and isfinite(price)):
-                raise BadSelection("The price of a machine is above 0.", parameter=name)
+                raise BadSelection("The price of a machine must be above 0.", parameter=name)
         if self.old == self.new:
-            raise BadSelection("A machine type is compared with another one.", parameter="new")
+            raise BadSelection("Name two different machine types.", parameter="new")
         times = read_core_times(reading, self.selection)
         found = ApuQuestion(self.selection, _PLATFORM, self.coefficient, MOST_ROWS).answer(reading, times)
         rows = {row.value: row for row in found.loads}
@@ -131,7 +131,8 @@ class MachineTypesQuestion:
         if old is None or new is None:
             gone = self.old if old is None else self.new
             return Unavailable(
-                "too_little", f"No visit of {gone} has an APU; why not stands beside those left out."
+                "too_little",
+                f"No visit of {gone} has an APU; the reasons are listed with the visits left out.",
             )
         try:
             return choose(

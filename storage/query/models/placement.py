@@ -107,12 +107,16 @@ def _check(question: PlacementQuestion) -> None:
     check_peak(question.peak_gbs)
     if not 1 <= len(question.tenants) <= MOST_TENANTS:
         raise BadSelection(
-            f"1 to {MOST_TENANTS} programs are placed.", hint="tenants=checkout:0.1,feed, for example."
+            f"The number of programs must be from 1 to {MOST_TENANTS}.",
+            hint="tenants=checkout:0.1,feed, for example.",
         )
     if any(most is not None and not 0 <= most <= 100 for _, most in question.tenants):
-        raise BadSelection("The degradation a program may suffer is 0 to 100; 0.1 is a tenth.")
+        raise BadSelection("The allowed degradation of a program must be from 0 to 100; 0.1 is 10 %.")
     if not (1 <= question.machines <= MOST_MACHINES and 1 <= question.slots <= MOST_TENANTS):
-        raise BadSelection(f"1 to {MOST_MACHINES} machines of 1 to {MOST_TENANTS} programs each.")
+        raise BadSelection(
+            f"The number of machines must be from 1 to {MOST_MACHINES}, with 1 to {MOST_TENANTS} programs "
+            "each."
+        )
 
 
 def _placed(
@@ -130,7 +134,7 @@ def _placed(
         return (
             rows,
             False,
-            Unavailable(first.reason, f"Of {', '.join(lacking)} nothing is known: {first.detail}"),
+            Unavailable(first.reason, f"No data for {', '.join(lacking)}. The first reason: {first.detail}"),
         )
     tenants = [
         Tenant(found.models[name].model, inf if most is None else most) for name, most in question.tenants

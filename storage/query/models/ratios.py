@@ -116,8 +116,8 @@ def derived_of(ratio: str) -> Derived:
     y, slash, x = ratio.partition("/")
     if not (slash and y and x) or "/" in x or len(ratio) > 200:
         raise BadSelection(
-            f"{ratio[:80]!r} is no ratio.",
-            hint=f"Use one of {', '.join(DERIVED)}, or two counters as llc-misses/instructions.",
+            f"Unknown ratio {ratio[:80]!r}.",
+            hint=f"Use one of {', '.join(DERIVED)}, or two counters, such as llc-misses/instructions.",
         )
     return Derived(y, x, 1.0, f"{y} per {x}")
 
@@ -125,17 +125,17 @@ def derived_of(ratio: str) -> Derived:
 def _check_keys(by: tuple[str, ...]) -> None:
     if len(set(by)) < len(by) or not set(by) <= set(KEYS):
         raise BadSelection(
-            f"Ratios of counters go by different ones of {', '.join(KEYS)}, not by {', '.join(by)}.",
-            hint="What machines count is not known by function; by=application,platform is.",
+            f"Invalid grouping {', '.join(by)}: ratios of counters take different keys of {', '.join(KEYS)}.",
+            hint="Counters are not measured by function; use by=application,platform.",
         )
 
 
 def _check_step(step_s: int, selection: Selection) -> None:
     if step_s < 0 or step_s % HOUR_S:
-        raise BadSelection("A step is a whole number of hours.", hint="step=1h, or step=1d.")
+        raise BadSelection("A step must be a whole number of hours.", hint="step=1h, or step=1d.")
     length = (selection.end - selection.start).total_seconds()
     if step_s and length / step_s > MOST_STEPS:
-        raise BadSelection(f"There would be more than {MOST_STEPS} steps.", hint="Choose a longer step.")
+        raise BadSelection(f"The time range has more than {MOST_STEPS} steps.", hint="Choose a longer step.")
 
 
 def _names_applications(selection: Selection) -> bool:
@@ -180,12 +180,12 @@ def _why_unavailable(
         return Unavailable("too_little", "No visit of the selection has been ingested.")
     if visits.weights is None:
         return Unavailable(
-            "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
+            "not_random", "Visits by hand are not a random sample, so they give no fleet estimates."
         )
     if not len(pairs.visit):
-        of = "of applications " if applications else ""
+        of = " of applications" if applications else ""
         hint = " Count control groups: fleetprof campaigns set … --cgroups 16." if applications else ""
-        return Unavailable("too_little", f"No visit has both {derived.y} and {derived.x} {of}counted.{hint}")
+        return Unavailable("too_little", f"No visit counted both {derived.y} and {derived.x}{of}.{hint}")
     return None
 
 

@@ -66,7 +66,7 @@ class SideQuestion:
     def answer(self, reading: StoreReading) -> SideAnswer:
         """The comparison. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         if self.first == self.second:
-            raise BadSelection("Two different platforms are compared.", parameter="second")
+            raise BadSelection("Name two different platforms.", parameter="second")
         visits = read_machine_visits(reading.connection, self.selection)
         names = visits.names["platform"]
         sides = [names.index(name) if name in names else -1 for name in (self.first, self.second)]
@@ -85,7 +85,7 @@ class SideQuestion:
             why = (
                 "No visit of the selection has been ingested."
                 if not len(visits)
-                else "Visits by hand are no random sample."
+                else "Visits by hand are not a random sample."
             )
             return SideAnswer(
                 (), LEVEL, inputs, Unavailable("too_little" if not len(visits) else "not_random", why)
@@ -109,7 +109,9 @@ class SideQuestion:
         )
         rows, level = _rows(found)
         unavailable = (
-            None if rows else Unavailable("too_little", "Neither platform has any of the counters counted.")
+            None
+            if rows
+            else Unavailable("too_little", "None of the counters was counted on either platform.")
         )
         return SideAnswer(rows, level, inputs, unavailable)
 

@@ -64,8 +64,8 @@ class StabilityQuestion:
         length = (self.selection.end - self.selection.start).total_seconds()
         if length > MOST_DAYS * DAY_S:
             raise BadSelection(
-                f"A profile is judged day by day, over {MOST_DAYS} days at most.",
-                hint="Choose a shorter time.",
+                f"Stability is computed by day, over at most {MOST_DAYS} days.",
+                hint="Choose a shorter time range.",
                 parameter="from",
             )
         labels, _ = split_keys(self.by)
@@ -73,12 +73,12 @@ class StabilityQuestion:
         evidence = samples.evidence
         behind = totals(reading.functions, samples)
         if not isinstance(evidence, Visits):
-            raise TypeError("stability is that of visits")
+            raise TypeError("stability needs the samples by visit")
         if evidence.design.weights is None:
-            why = "Visits by hand are no random sample, so they say nothing of the fleet."
+            why = "Visits by hand are not a random sample, so they give no fleet estimates."
             return StabilityAnswer(samples.kind, behind, self.by, None, (), Unavailable("not_random", why))
         if not behind.samples:
-            why = "Nothing of the selection was sampled."
+            why = "The selection has no samples."
             return StabilityAnswer(samples.kind, behind, self.by, None, (), Unavailable("too_little", why))
         found = seen_profile(reading, samples, self.by)
         days = _days(found, reading.visit_times(self.selection).of(found.ids))

@@ -120,20 +120,21 @@ def check_machines(selection: Selection) -> None:
     for matcher in selection.matchers:
         if matcher.label not in {*LABELS, APPLICATION}:
             raise BadSelection(
-                f"What machines counted is not known by {matcher.label!r}.",
+                f"Counters of machines have no label {matcher.label!r}.",
                 hint=f"Match {', '.join((*LABELS, APPLICATION))} here.",
                 parameter="select",
             )
     if selection.event != DEFAULT_EVENT:
         raise BadSelection(
-            f"What machines counted is weighed by how long {DEFAULT_EVENT} was watched, not {selection.event}.",
-            hint="Leave event out.",
+            f"Counters of machines are weighted by the time for which {DEFAULT_EVENT} was watched, "
+            f"not {selection.event}.",
+            hint="Remove event.",
             parameter="event",
         )
     if selection.filters_stacks:
         raise BadSelection(
-            "What machines counted is not known by function.",
-            hint="Leave matchers on frames, focus, ignore, hide, show and show_from out.",
+            "Counters of machines are not measured by function.",
+            hint="Remove matchers on frames, focus, ignore, hide, show and show_from.",
         )
 
 

@@ -107,8 +107,8 @@ def combined(found: Mapping[str, Counted], nominal_hz: Float, cpus: LogicalCpus)
     for reason, lacking in (
         (f"{THREADS} were not counted", ~np.isfinite(threads.sum)),
         (f"neither {ANY} nor {DISTRIBUTED} was counted", ~np.isfinite(either)),
-        (f"{THREADS} and those of cores are not of the same CPUs", threads.cpus != counted),
-        ("at which frequency its busy threads ran is not known", ~(hertz > 0) | ~(threads.seconds > 0)),
+        (f"{THREADS} and the cycles of cores were counted on different CPUs", threads.cpus != counted),
+        ("the frequency of its busy threads is unknown", ~(hertz > 0) | ~(threads.seconds > 0)),
     ):
         why[lacking & (why == "")] = reason
     return ThreadCycles(

@@ -62,8 +62,8 @@ def is_column(name: str, *, parameter: str = "by", at: int | None = None) -> boo
         raise BadSelection("The name of a label has a NUL character.", parameter=parameter, at=at)
     if name in FRAME_NAMES:
         raise BadSelection(
-            f"{name!r} is not a label of profiles: every stack has many.",
-            hint="Here only labels mean something; those of frames select and group samples of stacks.",
+            f"{name!r} is not a label of a profile, but of each of its frames.",
+            hint="Use a label of profiles here; labels of frames filter and group samples of stacks.",
             parameter=parameter,
             at=at,
         )

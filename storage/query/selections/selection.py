@@ -52,8 +52,8 @@ class Selection:
     def __post_init__(self) -> None:
         if self.start >= self.end:
             raise BadSelection(
-                f"The time range is empty: it goes from {format_time(self.start)} to {format_time(self.end)}.",
-                hint="Give a `from` that lies before `to`.",
+                f"The time range is empty: from {format_time(self.start)} to {format_time(self.end)}.",
+                hint="Set `from` to a time before `to`.",
                 parameter="from",
             )
         for name in ("event", "unit", "campaign"):

@@ -48,7 +48,7 @@ def _parsed(text: str, now: datetime) -> datetime:
         raise _bad(text) from error
     if time.tzinfo is None:
         raise BadSelection(
-            f"The time {text!r} has no zone.",
+            f"The time {text!r} has no time zone.",
             at=len(text),
             hint=f"Write {text}Z for UTC, or an offset such as +02:00.",
         )
@@ -60,7 +60,7 @@ def _parsed(text: str, now: datetime) -> datetime:
 
 def parse_length(text: str, *, parameter: str = "") -> int:
     """The seconds, 1 to 10 years, of `90s`, `5m` or `1d12h`. Raises `BadSelection` for the parameter."""
-    require_text(text, longest=LONGEST, what="The length of time", parameter=parameter)
+    require_text(text, longest=LONGEST, what="The duration", parameter=parameter)
     seconds = (
         sum(int(n) * _SECONDS[unit] for n, unit in _PART.findall(text))
         if _LENGTH.fullmatch(text.strip())
@@ -68,8 +68,8 @@ def parse_length(text: str, *, parameter: str = "") -> int:
     )
     if not 0 < seconds <= _LONGEST_S:
         raise BadSelection(
-            f"{text!r} is no length of time.",
-            hint="Write a number and a unit of s m h d w, e.g. 5m, of ten years at most.",
+            f"Invalid duration {text!r}.",
+            hint="Write a number and a unit (s, m, h, d or w), e.g. 5m; the limit is ten years.",
             parameter=parameter,
         )
     return seconds
@@ -88,7 +88,7 @@ def _within(time: datetime, text: str) -> datetime:
 
 def _bad(text: str) -> BadSelection:
     return BadSelection(
-        f"{text!r} is not a time.",
+        f"Invalid time {text!r}.",
         at=0,
         hint="Write RFC 3339, e.g. 2026-11-21T04:00:00Z, or a relative time, e.g. now-15m.",
     )

@@ -134,7 +134,7 @@ class Side:
     def visits(self) -> Visits:
         """The visits' evidence."""
         if not isinstance(self.samples.evidence, Visits):
-            raise TypeError("selections are compared visit by visit")
+            raise TypeError("a comparison needs the samples by visit")
         return self.samples.evidence
 
     def shares(self, *, own: bool) -> Float:

@@ -63,8 +63,9 @@ class DiffStacksQuestion:
         )
         if len(rows.leaf) > MOST_STACKS:
             raise BadSelection(
-                f"Both sides together have {len(rows.leaf):,} stacks; a file of a comparison has at most {MOST_STACKS:,}.",
-                hint="Take a shorter time, or a file of each side and `go tool pprof -diff_base`.",
+                f"Both sides together have {len(rows.leaf):,} stacks; the limit of a file of a "
+                f"comparison is {MOST_STACKS:,}.",
+                hint="Choose a shorter time range, or export each side and use `go tool pprof -diff_base`.",
             )
 
         def functions(ids: Int64) -> Sequence[tuple[FunctionRow, Definition]]:

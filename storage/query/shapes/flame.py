@@ -92,19 +92,19 @@ class FlameQuestion:
     def __post_init__(self) -> None:
         if len(self.by) > MOST_LABELS or len(set(self.by)) < len(self.by):
             raise BadSelection(
-                f"A flame graph begins with at most {MOST_LABELS} different labels.", parameter="by"
+                f"A flame graph is grouped by at most {MOST_LABELS} different labels.", parameter="by"
             )
         for key in self.by:
             if key in FRAME_KEYS:
                 raise BadSelection(
-                    f"A flame graph cannot begin with {key}: its nodes are functions.",
+                    f"A flame graph cannot be grouped by {key}, because its nodes are functions.",
                     hint="Use labels, e.g. by=application.",
                     parameter="by",
                 )
         if len(self.root) > DEEPEST or not all(0 < function < 1 << 31 for function in self.root):
             raise BadSelection(
-                "`root` is a path of functions' ids, each above 0.",
-                hint="Take them from `functions`, from a child of the root down to the node.",
+                "`root` must be a path of function ids above 0.",
+                hint="Copy the ids from `functions`, from a child of the root down to the node.",
                 parameter="root",
             )
 
@@ -118,7 +118,7 @@ class FlameQuestion:
             tree = self._grown(borne, path)
             if tree is None:
                 raise BadSelection(
-                    "No stack of the selection goes along the path that `root` names.",
+                    "No stack of the selection has the path in `root`.",
                     hint="Choose the node again in this selection's tree; inverted trees have other paths.",
                     parameter="root",
                 )

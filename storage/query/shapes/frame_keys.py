@@ -44,7 +44,7 @@ def split_keys(by: Sequence[str]) -> Keys:
     """The labels among the keys, and the frame keys. Raises `BadSelection`."""
     if not by or len(by) > MOST_KEYS or len(set(by)) < len(by):
         raise BadSelection(
-            f"Rows go by one to {MOST_KEYS} different keys.",
+            f"Rows are grouped by one to {MOST_KEYS} different keys.",
             hint="For example by=function, by=application,version or by=function,line.",
             parameter="by",
         )

@@ -116,7 +116,9 @@ class MoversQuestion:
         if not (
             0 <= self.least <= 1 and 1 <= self.examined <= MOST_ROWS and 0 <= self.explain <= MOST_EXPLAINED
         ):
-            raise BadSelection("The least change, the rows to examine or to explain are out of their ranges.")
+            raise BadSelection(
+                "The least change or the number of rows to examine or to explain is out of range."
+            )
 
     def answer(self, reading: Reading) -> MoversAnswer:
         """The movers. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
@@ -128,10 +130,10 @@ class MoversQuestion:
         moved: list[int] = []
         if found.result is None:
             unavailable = Unavailable(
-                "no_design", "Visits were not drawn at random: what chance explains is not known."
+                "no_design", "Visits were not drawn at random, so significance cannot be computed."
             )
         elif not (a.whole > 0 and b.whole > 0):
-            unavailable = Unavailable("too_little", "One of the two sides has no sample at all.")
+            unavailable = Unavailable("too_little", "One of the two sides has no samples.")
         else:
             moved = movers(found.result, self.least).tolist()
         by_profile = RowsByProfile.of(reading, found, self.by, labels, _MOST_VISITS) if moved else None
@@ -157,7 +159,9 @@ class MoversQuestion:
     def _cause(self, by_profile: RowsByProfile, number: int, places: tuple[int, int]) -> Cause | Unavailable:
         names = by_profile.dimensions.names
         if number >= self.explain:
-            return Unavailable("not_asked", f"Causes were looked for in the {self.explain} largest changes.")
+            return Unavailable(
+                "not_asked", f"Causes are determined only for the {self.explain} largest changes."
+            )
         if not names:
             return Unavailable("constant", "None of the labels has more than one value.")
         now, before = (by_profile.parts(side, place, own=self.own) for side, place in enumerate(places))

@@ -94,7 +94,7 @@ def seen_profile(reading: Reading, samples: Samples, by: Sequence[str]) -> SeenP
     """The profile by self; the samples must have been read visit by visit, with the labels among `by`."""
     visits = samples.evidence
     if not isinstance(visits, Visits):
-        raise TypeError("reliability is that of visits")
+        raise TypeError("reliability needs the samples by visit")
     rows = all_rows(reading, samples, by)
     of = counted(visits)
     nothing = SeenProfile(None, np.zeros(0), visits.id[:0], len(rows.own))

@@ -52,7 +52,7 @@ def _numbers(sides: tuple[Rows, Rows]) -> list[Int64]:
     groups, frames = [], []
     for rows in sides:
         if not isinstance(rows, LabelRows | FrameRows):
-            raise TypeError("only rows that are known visit by visit are compared")
+            raise TypeError("only rows by visit can be compared")
         known = rows.identities()
         group = [
             of_labels.setdefault(tuple(sorted(labels.items())), len(of_labels)) for labels in known.labels

@@ -127,7 +127,7 @@ class SeriesQuestion:
         count = steps(self.selection, self.points, self.step_s).count
         if self.by and count * self.limit > MOST_VALUES:
             raise BadSelection(
-                f"{self.limit} rows of {count:,} points are more than the {MOST_VALUES:,} that one answer has.",
+                f"{self.limit} rows of {count:,} points exceed the limit of {MOST_VALUES:,} values.",
                 hint="Choose fewer rows, or longer steps.",
                 parameter="limit",
             )
@@ -148,7 +148,7 @@ class SeriesQuestion:
         samples = read(self.selection, labels)
         times = reading.visit_times(self.selection)
         if not isinstance(samples.evidence, Visits):
-            raise TypeError("a series is read visit by visit")
+            raise TypeError("a series needs the samples by visit")
         found = self._series(reading, samples, samples.evidence, times)
         return SeriesAnswer(samples.kind, totals(reading.functions, samples), self.by, found)
 

@@ -91,7 +91,8 @@ class SharedCodeQuestion:
         """The shared code. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         if self.by not in FRAMES:
             raise BadSelection(
-                f"Code is shared by function, file or binary, not by {self.by!r}.", parameter="by"
+                f"Unknown grouping {self.by!r}: shared code is grouped by function, file or binary.",
+                parameter="by",
             )
         samples = reading.visits(self.selection, (APPLICATION,))
         found = shared_code(reading, samples, self)
@@ -185,7 +186,7 @@ def application_wholes(samples: Samples, grouping: Grouping) -> tuple[Float, Int
     """All units of the fleet and all samples by group, with those that the selection's stack filters drop."""
     profiles, evidence, size = samples.profiles, samples.evidence, len(grouping.labels)
     if not isinstance(evidence, Visits):
-        raise TypeError("groups are known visit by visit")
+        raise TypeError("groups need the samples by visit")
     weights = weight_at(grouping.of, profiles.units * evidence.weight[profiles.visit], size)
     return weights, sum_at(grouping.of, profiles.samples, size)
 

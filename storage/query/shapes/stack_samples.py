@@ -65,12 +65,12 @@ class StackSamplesQuestion:
 
     def __post_init__(self) -> None:
         if len(self.labels) > MOST_LABELS or len(set(self.labels)) < len(self.labels):
-            raise BadSelection(f"Stacks are divided by at most {MOST_LABELS} different labels.")
+            raise BadSelection(f"Stacks are grouped by at most {MOST_LABELS} different labels.")
         for label in self.labels:
             if label in FRAME_KEYS:
                 raise BadSelection(
-                    f"Stacks cannot be divided by {label}: they are made of functions.",
-                    hint="Name labels, e.g. labels=application,version.",
+                    f"Stacks cannot be grouped by {label}, because they consist of functions.",
+                    hint="Use labels, e.g. labels=application,version.",
                 )
 
     def answer(self, reading: Reading) -> StacksAnswer:

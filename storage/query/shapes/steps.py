@@ -66,8 +66,9 @@ def steps(selection: Selection, most: int, step_s: int = 0) -> Steps:
         found = _of(start, end, step_s)
         if found.count > MOST_POINTS:
             raise BadSelection(
-                f"Steps of {step_s} s make {found.count:,} points of this time; {MOST_POINTS:,} are the most.",
-                hint="Choose longer steps, or a shorter time.",
+                f"Steps of {step_s} s give {found.count:,} points in this time range; the limit is "
+                f"{MOST_POINTS:,}.",
+                hint="Choose longer steps, or a shorter time range.",
                 parameter="step",
             )
         return found

@@ -145,7 +145,7 @@ def all_rows(reading: Reading, samples: Samples, by: Sequence[str]) -> Rows:
     """
     keys = split_keys(by)
     if keys.by_line:
-        raise BadSelection("Only tables go by line.", hint="Ask for function instead of line.")
+        raise BadSelection("Only tables can be grouped by line.", hint="Use function instead of line.")
     if isinstance(samples.evidence, Merged):
         if not keys.frames:
             return _application_rows(reading, samples.evidence, samples.seen)
@@ -182,7 +182,7 @@ def rows_of_lines(reading: Reading, lined: LinedSamples, by: Sequence[str]) -> R
 def _check(grouping: Grouping) -> None:
     if len(grouping.labels) > _MOST_GROUPS:
         raise BadSelection(
-            f"The table would have {len(grouping.labels):,} groups of functions.",
+            f"The table has {len(grouping.labels):,} groups of functions.",
             hint="Group by fewer labels, or add a matcher.",
         )
 

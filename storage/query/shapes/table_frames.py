@@ -65,7 +65,7 @@ class FrameRows:
         """The identities of the rows. Raises `TypeError` for lines."""
         groups = [group for group in self._groups if isinstance(group, FrameGroup)]
         if len(groups) < len(self._groups):
-            raise TypeError("lines are not compared")
+            raise TypeError("lines cannot be compared")
         return Identities(
             tuple(group.labels for group in groups),
             np.repeat(np.arange(len(groups)), np.diff(self._first)),

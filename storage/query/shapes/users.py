@@ -93,7 +93,9 @@ class UsersQuestion:
         keys = split_keys(self.by)
         if keys.frames:
             raise BadSelection(
-                "Users are given by labels.", hint="For example by=application,version.", parameter="by"
+                "Users can only be grouped by labels.",
+                hint="For example by=application,version.",
+                parameter="by",
             )
         samples = reading.visits(self.selection, self.by)
         found = users_of(reading, samples, self.subject, self.by, self.limit)

@@ -79,10 +79,10 @@ def read(path: Path, types: Mapping[str, str], *, version: int) -> ArrayFile:
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > _MOST_BYTES:
-            raise UnusableFile(f"{path} has {size} bytes, more than any such file.")
+            raise UnusableFile(f"{path} has {size} bytes; a stack file is smaller.")
         about, listed, at = _read_header(file, path, version)
         if [(name, kind) for name, kind, *_ in listed] != list(types.items()):
-            raise UnusableFile(f"{path} has other arrays than this version's.")
+            raise UnusableFile(f"{path} has other arrays than this version expects.")
         places = dict(_places(listed, at))
         end = max((at + count * np.dtype(kind).itemsize for at, count, kind in places.values()), default=at)
         if size != end:
@@ -100,22 +100,22 @@ def _read_header(
 ) -> tuple[dict[str, Any], list[tuple[str, str, int, int]], int]:
     start = file.read(_PREAMBLE.itemsize)
     if len(start) < _PREAMBLE.itemsize:
-        raise UnusableFile(f"{path} is cut short in its preamble.")
+        raise UnusableFile(f"The preamble of {path} is cut off.")
     preamble = np.frombuffer(start, _PREAMBLE)[0]
     if preamble["magic"] != _MAGIC or preamble["format"] != version:
-        raise UnusableFile(f"{path} is no file of this version.")
+        raise UnusableFile(f"{path} is not a stack file of this version.")
     size = int(preamble["header_bytes"])
     text = file.read(size) if size <= _MOST_HEADER_BYTES else b""
     if zlib.crc32(text) != preamble["crc32"] or len(text) != size:
-        raise UnusableFile(f"{path} is damaged in its header.")
+        raise UnusableFile(f"The header of {path} is damaged.")
     try:
         header = json.loads(text)
         listed = [(str(name), str(kind), int(count), int(crc)) for name, kind, count, crc in header["arrays"]]
         about = dict(header["about"])
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise UnusableFile(f"{path} has no header of this version: {error}.") from error
+        raise UnusableFile(f"{path} has no valid header for this version: {error}.") from error
     if any(count < 0 for _, _, count, _ in listed):
-        raise UnusableFile(f"{path} has an array of less than nothing.")
+        raise UnusableFile(f"{path} has an array of negative length.")
     return about, listed, _PREAMBLE.itemsize + size
 
 

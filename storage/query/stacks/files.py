@@ -60,12 +60,12 @@ class StackFiles:
         except FileNotFoundError:
             return None
         except (UnusableFile, OSError) as error:
-            log.warning("the file of stacks is built again: %s", error)
+            log.warning("the stack file is rebuilt: %s", error)
             return None
         made_of = file.made_of
         if made_of is None or made_of.identity != named or not made_of.is_there(connection):
             log.warning(
-                "the file of stacks is built again: %s was made of rows that the database does not have", path
+                "the stack file is rebuilt: %s was built from rows that the database does not have", path
             )
             return None
         with suppress(OSError):
@@ -102,19 +102,17 @@ class StackFiles:
                     text=True,
                 )
             except OSError as error:
-                raise FileNotBuilt(
-                    f"No process can be started to build the file of stacks: {error}."
-                ) from error
+                raise FileNotBuilt(f"Cannot start a process to build the stack file: {error}.") from error
         try:
             _, said = child.communicate(url.render_as_string(hide_password=False), timeout=_LONGEST_S)
         except subprocess.TimeoutExpired as error:
-            raise FileNotBuilt(f"The file of stacks was not built within {_LONGEST_S:.0f} s.") from error
+            raise FileNotBuilt(f"The stack file was not built within {_LONGEST_S:.0f} s.") from error
         finally:
             child.kill()
             child.wait()
         if child.returncode and not self._closed:
             lines = said.strip().splitlines() or [f"status {child.returncode}"]
-            raise FileNotBuilt(f"The file of stacks was not built in {self.folder}: {lines[-1][:_MOST_SAID]}")
+            raise FileNotBuilt(f"The stack file was not built in {self.folder}: {lines[-1][:_MOST_SAID]}")
 
     def close(self) -> None:
         """End a running build; its partial output is not a file yet."""

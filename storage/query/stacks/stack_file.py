@@ -146,7 +146,7 @@ def open_stack_file(path: Path) -> StackFile:
         made_of = MadeOf(str(made["identity"]), int(made["epoch"]), blocks, (int(last), str(hash_)))
         token, stacks = str(found.about["token"]), int(found.about["stacks"])
     except (KeyError, TypeError, ValueError) as error:
-        raise UnusableFile(f"{path} does not say what it was made of: {error}.") from error
+        raise UnusableFile(f"Cannot read the sources of {path}: {error}.") from error
     return StackFile(
         PrefixTree(**{name: a[name] for name in _TREE}),
         a["leaf"],

@@ -63,7 +63,7 @@ def read_abbreviations(section: bytes, start: int, order: str) -> Abbreviations:
                 raise MalformedElf(f"A table has more than {MAX_ABBREVIATIONS} abbreviations.")
             entries.setdefault(code, tuple(attributes))
     except CutShort as error:
-        raise MalformedElf("A table of abbreviations is cut short.") from error
+        raise MalformedElf("A table of abbreviations is cut off.") from error
 
 
 class Step(IntEnum):

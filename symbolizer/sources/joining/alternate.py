@@ -30,7 +30,7 @@ _SECTIONS: Final = (".debug_info", ".debug_abbrev", ".debug_str", ".debug_line_s
 def join_alternate(elf: ElfFile, content: Source, common: ElfFile, output: BinaryIO) -> None:
     """Write `elf` joined with the file that its .gnu_debugaltlink names. Raises `MalformedElf`, OSError."""
     if common.order != elf.order or common.bits != elf.bits:
-        raise MalformedElf("Its common debug data is of another architecture.")
+        raise MalformedElf("Its common debug data has another architecture.")
     own = {name: bytearray(elf.data(name) or b"") for name in _SECTIONS}
     theirs = {name: bytearray(common.data(name) or b"") for name in _SECTIONS}
     info, text = len(own[".debug_info"]), len(own[".debug_str"])

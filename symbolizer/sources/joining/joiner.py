@@ -77,7 +77,7 @@ class Joiner:
             content = self._folder.obtain(name, lambda target: self._run(files, target))
         except _NotJoined as error:
             log.warning("not joined: %s, %s", origin, error)
-            missing = Missing(f"{origin}: they cannot be joined. {error}")
+            missing = Missing(f"{origin}: cannot join them. {error}")
             self._failed[name] = missing.reason, self._clock() + self._limits.failure_lifetime_s
             return missing
         except OSError as error:
@@ -99,9 +99,9 @@ class Joiner:
             raise _NotJoined(f"It took more than {3 * seconds} s.")
         if ended.status == 0:
             return
-        why = ended.last_error or "Nothing was said."
+        why = ended.last_error or "It reported no reason."
         if ended.status < 0:
-            why = f"It ended by signal {-ended.status} within {seconds} CPU s and {memory // _MIB} MiB."
+            why = f"It was killed by signal {-ended.status} within {seconds} CPU s and {memory // _MIB} MiB."
         raise _NotJoined(why)
 
 

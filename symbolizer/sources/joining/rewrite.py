@@ -29,7 +29,7 @@ def write_with_sections(
     table = np.zeros(len(elf.sections) + len(new), elf.sections.dtype)
     table[: len(elf.sections)] = elf.sections
     if len(table) > _MOST_SECTIONS:
-        raise MalformedElf("It has too many sections for any more.")
+        raise MalformedElf("It has too many sections to add one.")
     for position, name in enumerate(new, len(elf.sections)):
         table[position]["name"], table[position]["type"] = len(names), SHT_PROGBITS
         names += name.encode() + b"\0"

@@ -60,7 +60,7 @@ def join_split(elf: ElfFile, content: Source, others: Iterable[ElfFile], output:
     try:
         return _Joiner(elf, content, others).write(output)
     except OverflowError as error:
-        raise MalformedElf("A number of a unit is larger than its place.") from error
+        raise MalformedElf("A number of a unit is too large for its field.") from error
 
 
 class _Joiner:
@@ -91,7 +91,7 @@ class _Joiner:
                 joined += 1
             at = head.end
         if not joined:
-            raise MalformedElf("None of the files has the other half of a unit.")
+            raise MalformedElf("The split part of a unit is in none of the files.")
         sections = self._joined
         named = {
             ".debug_info": sections.info,

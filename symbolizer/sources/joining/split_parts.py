@@ -73,7 +73,7 @@ def _indexed(index: bytes, file: SplitFile, order: str) -> list[SplitPart]:
         offsets = [[cursor.unsigned(4) for _ in kinds] for _ in range(units)]
         sizes = [[cursor.unsigned(4) for _ in kinds] for _ in range(units)]
     except CutShort as error:
-        raise MalformedElf("The index of a package is cut short.") from error
+        raise MalformedElf("The index of a package is cut off.") from error
     found = []
     for starts, lengths in zip(offsets, sizes, strict=True):
         cell = {kind: (at, size) for kind, at, size in zip(kinds, starts, lengths, strict=True)}

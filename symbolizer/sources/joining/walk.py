@@ -60,7 +60,7 @@ def read_head(section: bytes | bytearray, start: int, order: str) -> UnitHead:
         end = start + cursor.at + size
         version = cursor.unsigned(2)
         if not 2 <= version <= 5:
-            raise MalformedElf(f"A unit is of DWARF {version}.")
+            raise MalformedElf(f"A unit has the unsupported DWARF version {version}.")
         kind, dwo_id = 1, None
         if version == 5:
             kind, address_bytes = cursor.unsigned(1), cursor.unsigned(1)
@@ -74,7 +74,7 @@ def read_head(section: bytes | bytearray, start: int, order: str) -> UnitHead:
             abbreviations_at = start + cursor.at
             abbreviations, address_bytes = cursor.unsigned(offset_bytes), cursor.unsigned(1)
     except CutShort as error:
-        raise MalformedElf("A unit's header is cut short.") from error
+        raise MalformedElf("A unit's header is cut off.") from error
     entries = start + cursor.at
     if end > len(section) or entries > end:
         raise MalformedElf("A unit is longer than its section.")
@@ -125,7 +125,7 @@ class Walk:
         except (KeyError, IndexError, OverflowError) as error:
             raise MalformedElf("An entry of a unit does not follow its abbreviations.") from error
         if at != end:
-            raise MalformedElf("The last entry of a unit is cut short.")
+            raise MalformedElf("The last entry of a unit is cut off.")
 
     def _do(self, action_: Action, data: bytearray, at: int) -> int:
         """Execute a step other than a plain skip; the position of the next one."""

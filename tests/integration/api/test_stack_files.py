@@ -190,8 +190,8 @@ def test_what_an_answer_refuses_its_files_refuse(shared: TestClient) -> None:
             answer = shared.get(
                 f"/api/v1/{route}", params={**RANGE, **query, "focus": "main", "format": form}
             )
-            assert "cannot be narrowed by the frames" in json.dumps(problem(answer, 400))
+            assert "cannot be filtered by frames" in json.dumps(problem(answer, 400))
     answer = shared.get("/api/v1/callers", params={**RANGE, "format": "pprof"})
-    assert "which function" in json.dumps(problem(answer, 400))
+    assert "function is missing" in json.dumps(problem(answer, 400))
     answer = shared.get("/api/v1/series", params={**RANGE, "format": "pprof"})
     assert "/call-graph and /lines" in problem(answer, 422)["hint"]

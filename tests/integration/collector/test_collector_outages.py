@@ -48,7 +48,7 @@ def test_what_the_broker_did_not_take_is_sent_by_the_sweep(engine, archive, sock
                 first = set(connection.execute(select(capture.c.visit_id)).scalars())
             eventually(lambda: first <= set(sent))
     said = [line["event"] for line in lines if "broker" in line["event"]]
-    assert said == ["the broker is away, waiting for it", "the broker is back"]
+    assert said == ["the broker is unavailable, waiting for it", "the broker is available again"]
 
 
 def test_a_capture_whose_collector_died_before_its_row_is_adopted(engine, archive, sent):
@@ -119,7 +119,7 @@ def test_a_restarted_postgresql_is_waited_for(server_directory, archive, sockets
                 eventually(lambda: sent)
                 assert server.pid is not None
                 os.kill(server.pid, signal.SIGKILL)
-                eventually(lambda: any("database is away" in line["event"] for line in lines))
+                eventually(lambda: any("database is unavailable" in line["event"] for line in lines))
                 server.start()
                 before = len(sent)
                 eventually(lambda: len(sent) > before + 1)
@@ -127,9 +127,9 @@ def test_a_restarted_postgresql_is_waited_for(server_directory, archive, sockets
                     ids = connection.execute(select(capture.c.visit_id)).scalars().all()
                 eventually(lambda: set(ids) <= set(sent))
                 os.kill(server.pid, signal.SIGKILL)
-                eventually(lambda: lines[-1]["event"].startswith("the database is away"))
+                eventually(lambda: lines[-1]["event"].startswith("the database is unavailable"))
         assert lines[-1]["event"] == "collector has ended", "stopping does not wait for the database"
-        assert sum("database is away" in line["event"] for line in lines) <= 6, "said, not repeated"
+        assert sum("database is unavailable" in line["event"] for line in lines) <= 6, "said, not repeated"
         assert not any(line.get("exc_info") for line in lines)
         engine.dispose()
     finally:

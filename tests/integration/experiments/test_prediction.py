@@ -67,7 +67,7 @@ def test_added_by_the_command_line_they_foretell_unseen_mixes(
     assert "lines are the experiments' own count" in out
     code, out, _ = fleetprof(*words)
     assert code == 3
-    assert "No result (too_little): It is unknown how much the memory" in out
+    assert "No result (too_little): The peak memory bandwidth" in out
     assert fleetprof("calibrate", "set", "memory-bandwidth", PLATFORM, str(PEAK * 1e9))[0] == 0
     assert fleetprof(*words)[0] == 0
     code, _, err = fleetprof(*words[:-1], "lab-8", "--peak-gbs", PEAK)
@@ -94,12 +94,12 @@ def test_where_visits_cannot_say_the_newest_experiments_do_and_it_is_told(
     assert "no result from visits (too_little): No visit of the selection has been ingested." in out
     named = asked(operator, target=name(3), experiments="new")
     assert named["because"]["reason"] == "too_little"
-    assert "The experiments new cannot tell" in named["because"]["detail"]
+    assert "The experiments new do not suffice" in named["because"]["detail"]
     assert asked(operator, target=name(3), platform="Z80")["source"]["trained_by"] == "visits"
     operator.delete("/api/v1/experiments/old")
     both = asked(operator, target=name(3))["because"]
     assert both["detail"].startswith(
-        "No visit of the selection has been ingested. The experiments new cannot tell: "
+        "No visit of the selection has been ingested. The experiments new do not suffice: "
     )
     gone = asked(operator, target=name(9), experiments="new")["because"]["detail"]
     assert gone == f"The experiments new have no run of 'p09' beside others on {PLATFORM}; they have p03."

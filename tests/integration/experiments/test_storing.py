@@ -55,7 +55,7 @@ def test_sets_have_an_end(
     upload(operator, measured.content, "one")
     upload(operator, measured.content, "one", replace="true")
     problem = upload(operator, measured.content, "two", 409)
-    assert "1 at most are kept; remove one" in problem["detail"]
+    assert "the limit is 1. Remove one" in problem["detail"]
     assert problem["type"] == "urn:fleetprof:problem:too-many"
     assert "already" in upload(operator, measured.content, "one", 409)["detail"]
     with engine.begin() as connection, pytest.raises(TooManyExperiments):

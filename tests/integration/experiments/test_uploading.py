@@ -24,7 +24,7 @@ def test_sets_are_listed_shown_and_removed(fleetprof: Fleetprof, measured: Lab, 
     assert fleetprof("experiments", "add", path, "--name", "one")[0] == 0
     code, _, err = fleetprof("experiments", "add", path, "--name", "one")
     assert code == 1
-    assert "There are experiments of the name 'one' already." in err
+    assert "Experiments 'one' exist already." in err
     assert fleetprof("experiments", "add", path, "--name", "one", "--replace")[0] == 0
     found = json.loads(fleetprof("experiments", "list", "--json")[1])
     described.ExperimentSets.model_validate(found)

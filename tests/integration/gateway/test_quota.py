@@ -61,7 +61,7 @@ def test_a_capture_that_reaches_its_bytes_ends_early_and_says_so(tmp_path: Path,
     with running(tmp_path, "--max-mib", "0.0625") as daemon, daemon.stub() as stub:
         answer = ask(stub, plan(seconds=25, rate_hz=499))
         capture = whole(answer, labyrinth)
-        assert "of 25 s: it had grown to the 0.0625 MiB" in ended_early(capture)
+        assert "of 25 s: it reached 0.0625 MiB" in ended_early(capture)
         assert answer.end is not None
         assert 0 < answer.end.seconds < 25
         # At most what one drain brings above the limit.

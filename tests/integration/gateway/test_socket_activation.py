@@ -126,7 +126,7 @@ def test_a_start_that_fails_leaves_nobody_waiting(tmp_path: Path, with_certifica
         socket.create_connection(held.getsockname(), DEADLINE_S) as caller,
         activated(held, *options) as process,
     ):
-        assert "connections closed unserved connections=1" in says(process)
+        assert "connections closed without service connections=1" in says(process)
         assert caller.recv(1) == b""
         assert not select.select([held], [], [], 0)[0], "what systemd waits for"
 

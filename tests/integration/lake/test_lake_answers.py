@@ -225,7 +225,7 @@ def test_a_day_on_which_nothing_ingested_is_weighed_by_neither(store: Store):
 
 def test_a_time_the_lake_has_nothing_of_is_refused(store: Store):
     question = TableQuestion(minutes(0, 60), ("function",), Page())
-    with pytest.raises(BadSelection, match="no day yet"):
+    with pytest.raises(BadSelection, match="no days yet"):
         store.duckdb.ask(question)
     store.ingest(SOME)
     store.export(1)

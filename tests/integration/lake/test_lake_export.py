@@ -126,7 +126,7 @@ class TestADayWhoseCapturesWait:
             assert Keep(facts_days, 400).facts_horizon(ends.date()) <= DAY, "it is there then"
 
     def test_does_not_wait_for_those_that_were_set_aside(self, store: Store):
-        uningest(store, DAY, quarantined="It cannot be read.")
+        uningest(store, DAY, quarantined="It Cannot read.")
         assert waiting(store) == ALL
 
 
@@ -165,7 +165,7 @@ def test_what_does_not_add_up_never_counts(store: Store, monkeypatch: pytest.Mon
     there = files(store)
     totals = ingested_days.totals
     monkeypatch.setattr(export.ingested_days, "totals", lambda connection, day: totals(connection, day)[1:])
-    with pytest.raises(LakeDiffers, match="in the files, not in PostgreSQL"):
+    with pytest.raises(LakeDiffers, match="in the files, but not in PostgreSQL"):
         store.export(0)
     assert manifest.read(store.lake, DAY) == before
     assert files(store) == there
@@ -176,7 +176,7 @@ def test_a_damaged_day_is_found_and_mended(store: Store, table: str):
     [made] = store.export(0)
     path = Path(store.lake.path(made.keys(table)[0]))
     path.write_bytes(path.read_bytes()[:-9])
-    assert faults(store.lake, made) == [f"{made.keys(table)[0]} is not what was written."]
+    assert faults(store.lake, made) == [f"{made.keys(table)[0]} differs from what was written."]
     [mended] = store.export(0)
     assert not faults(store.lake, mended)
 
@@ -260,7 +260,7 @@ class TestTheCollector:
         assert manifest.days(store.lake) == ALL[1:]
         told = [entry for entry in said if entry["event"] == "a day is not exported yet"]
         assert [entry["day"] for entry in told] == [str(DAY)]
-        assert "captures of 2026-11-10 are still to be ingested" in told[0]["why"]
+        assert "captures of 2026-11-10 are not ingested yet" in told[0]["why"]
         assert events[-1] == LakeMaintained(due=1, kept=0, whole=True)
 
     def test_does_so_in_its_beat(self, store: Store, terms: LakeTerms):
@@ -326,7 +326,7 @@ def test_the_command_exports_lists_checks_and_asks(
     store.lake.delete(manifest.key_of(DAY))
     for words in (("lake", "status"), ("lake", "export")):
         told = run(*words)
-        assert "captures of 2026-11-10 are still to be ingested. It is exported when they are" in told
+        assert "captures of 2026-11-10 are not ingested yet. The day is exported when they are" in told
         assert "Every closed day" not in told
     uningest(store, DAY, ingested=1)
     run("lake", "export")
@@ -346,4 +346,4 @@ def test_the_command_exports_lists_checks_and_asks(
     Path(store.lake.path(manifest.key_of(DAY))).write_text("{")
     result = CliRunner().invoke(app, ["lake", "verify"])
     assert result.exit_code == 1
-    assert "cannot be read" in result.output
+    assert "Cannot read" in result.output

@@ -137,9 +137,9 @@ def test_a_flipped_byte_and_a_lost_file_are_found(store: Store):
         flipped = bytearray(content)
         flipped[8] ^= 0x41
         path.write_bytes(flipped)
-        assert faults(store.lake, made) == [f"{made.keys(table)[0]} is not what was written."]
+        assert faults(store.lake, made) == [f"{made.keys(table)[0]} differs from what was written."]
         path.unlink()
-        assert faults(store.lake, made) == [f"{made.keys(table)[0]} is not there."]
+        assert faults(store.lake, made) == [f"{made.keys(table)[0]} is missing."]
         path.write_bytes(content)
 
 

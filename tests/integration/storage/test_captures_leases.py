@@ -169,7 +169,9 @@ class TestFailures:
             lease(engine, visit_id, limit=3)
             wake(engine, visit_id)
         assert lease(engine, visit_id, limit=3) is None
-        assert quarantine_reason(engine, visit_id) == "Every worker that tried it ended without a word."
+        assert quarantine_reason(engine, visit_id) == (
+            "Every worker that tried it ended without reporting a result."
+        )
 
     def test_who_holds_it_can_hold_it_longer_and_nobody_else(self, engine):
         (visit_id,) = archived(engine)

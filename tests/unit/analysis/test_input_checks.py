@@ -40,7 +40,7 @@ def test_the_range_is_said(least: float, most: float, words: str) -> None:
 
 def test_counts_lengths_and_spread() -> None:
     input_checks.enough("visits", 3, 3)
-    with pytest.raises(InsufficientData, match="visits: 2 there, 3 needed"):
+    with pytest.raises(InsufficientData, match="visits: 2 available, 3 needed"):
         input_checks.enough("visits", 2, 3)
     with pytest.raises(BadShape):
         input_checks.same_length("Rates and loads", np.zeros(2), np.zeros(3))

@@ -22,9 +22,9 @@ def test_a_few_failures_stop_nothing():
 def test_the_sentence_names_counts_the_commonest_reason_and_what_to_do():
     why = stop_reason([DOWN] * 4 + [SLOW] * 2 + [OK] * 4, campaign="fleet", threshold=0.5)
     assert why == (
-        "6 of the last 10 visits failed; the campaign stops at 50%. Most often (4 times) they ended as "
-        "unreachable, for example: UNAVAILABLE: connection refused. "
-        "Once that is mended: fleetprof campaigns resume fleet"
+        "6 of the last 10 visits failed; the campaign stops at 50%. Most often (4 times) they ended "
+        "as unreachable, for example: UNAVAILABLE: connection refused. When the cause is fixed: "
+        "fleetprof campaigns resume fleet"
     )
 
 

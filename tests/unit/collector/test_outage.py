@@ -26,7 +26,7 @@ def test_each_outage_is_said_once_with_how_long_it_took():
         outage.failed(OSError("again"))
     said = [(line["event"], line.get("why"), line.get("away_s")) for line in lines]
     assert said == [
-        ("the broker is away, waiting for it", "refused", None),
-        ("the broker is back", None, 7.5),
-        ("the broker is away, waiting for it", "again", None),
+        ("the broker is unavailable, waiting for it", "refused", None),
+        ("the broker is available again", None, 7.5),
+        ("the broker is unavailable, waiting for it", "again", None),
     ]

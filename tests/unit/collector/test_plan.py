@@ -39,11 +39,11 @@ def test_what_is_counted_is_said_too():
 @pytest.mark.parametrize(
     ("counted", "why"),
     [
-        (Counted(("tsc;",)), "Counter 'tsc;' of the plan is no name"),
-        (Counted((7,)), "Counter 7 of the plan is no name"),
+        (Counted(("tsc;",)), "Counter 'tsc;' of the plan is not an event name"),
+        (Counted((7,)), "Counter 7 of the plan is not a name"),
         (Counted(tuple(f"raw:{n:#x}" for n in range(65))), "65 more events; the limit is 64"),
-        (Counted((), -1), "it can be 0 to 16"),
-        (Counted((), 17), "it can be 0 to 16"),
+        (Counted((), -1), "the range is 0 to 16"),
+        (Counted((), 17), "the range is 0 to 16"),
         (Counted((), "all"), "'all' control groups"),
     ],
 )
@@ -79,12 +79,12 @@ def test_the_message_says_what_the_campaign_says():
         ([EventPlan("tracepoint:sched", 1)], "does not look like tracepoint:sched:sched_switch"),
         ([EventPlan("raw:12", 1)], "does not look like raw:0x1c2"),
         ([EventPlan("pmu:cpu:event=x", 1)], "does not look like pmu:cpu"),
-        ([EventPlan("heap:go", 1)], "begins with none"),
+        ([EventPlan("heap:go", 1)], "does not begin with"),
         ([CPU, CPU], "twice in turn 0"),
-        ([EventPlan("cpu", 1, rate_hz=1, turn=n) for n in range(33)], "33 events; it can have 32"),
+        ([EventPlan("cpu", 1, rate_hz=1, turn=n) for n in range(33)], "33 events; the limit is 32"),
         ([EventPlan("cpu", 1, rate_hz=float("nan"))], "not a positive number"),
         ([EventPlan("cpu", 1, rate_hz=1, turn=-1)], "turns are"),
-        ([EventPlan("cpu", round(LONGEST_S * 1000) + 1, rate_hz=1)], "at most"),
+        ([EventPlan("cpu", round(LONGEST_S * 1000) + 1, rate_hz=1)], "the limit of a visit"),
     ],
 )
 def test_what_no_gateway_could_do_is_refused_by_name(events, why):

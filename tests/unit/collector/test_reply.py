@@ -78,7 +78,10 @@ def _prefixes_of_the_grammar():
         ((BEGIN, DATA, CaptureReply(end=End(sha256=b"\0" * 32, bytes=3))), "SHA-256"),
         ((BEGIN, DATA, CaptureReply(end=End(sha256=END.end.sha256, bytes=4))), "4 bytes sent, but 3 arrived"),
         ((BEGIN, CaptureReply(data=b"")), "empty piece"),
-        ((BEGIN, CaptureReply(data=b"x" * 600), CaptureReply(data=b"x" * 600)), "larger than the 1,000"),
+        (
+            (BEGIN, CaptureReply(data=b"x" * 600), CaptureReply(data=b"x" * 600)),
+            "larger than the limit of 1,000",
+        ),
         ((BEGIN, DATA, END, DATA), "'data' when its stream was complete"),
         ((DATA,), "'data' when its stream was open"),
     ],

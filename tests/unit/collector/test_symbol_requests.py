@@ -81,7 +81,7 @@ def look(monkeypatch: pytest.MonkeyPatch, accept: Accepting, *, stopped: bool = 
 @pytest.mark.parametrize(
     ("error", "says"),
     [
-        (MalformedImage("It describes its images out of form."), "out of form"),
+        (MalformedImage("The descriptions of its images are malformed."), "malformed"),
         (ArchiveUnavailable("The archive is away."), "archive is away"),
         (OSError(28, "No space left on device"), "No space left"),
         (ValueError(), "ValueError"),

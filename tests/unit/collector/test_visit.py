@@ -84,7 +84,7 @@ def test_a_port_that_never_answers():
         visited = visit(f"127.0.0.1:{silent.getsockname()[1]}", visitor=visitor)
     assert (visited.outcome, visited.detail) == (
         Outcome.UNREACHABLE,
-        "No connection came about within 0.3 s.",
+        "Cannot connect within 0.3 s.",
     )
 
 
@@ -97,7 +97,7 @@ def test_something_else_listens_there(socket_path):
     finally:
         server.stop(None).wait(5)
     assert visited.outcome == Outcome.GARBAGE
-    assert "no fleetprof gateway" in visited.detail
+    assert "not a fleetprof gateway" in visited.detail
 
 
 def test_over_its_limits(socket_path):
@@ -158,15 +158,15 @@ def test_an_answer_is_kept_though_the_stream_is_never_closed(socket_path):
     ("replies", "why"),
     [
         ([b"\xff\xff\xff\xff"], "not a message of the gateway's protocol"),
-        ([begin(), Reply(data=b"junk"), end(b"junk")], "does not decompress"),
+        ([begin(), Reply(data=b"junk"), end(b"junk")], "Cannot decompress"),
         ([begin(), Reply(data=b"junk"), end(b"junk", sha256=b"\0" * 32)], "SHA-256"),
         ([begin(), Reply(data=b"junk")], "stopped before its end"),
         ([], "stopped before its end"),
         (
             [begin(), Reply(data=packed(capture_of(b"x" * 16))), end(packed(capture_of(b"x" * 16)))],
-            "of another visit",
+            "to another visit",
         ),
-        ([begin(), Reply(data=b"x" * (2 << 20))], "larger than is accepted"),
+        ([begin(), Reply(data=b"x" * (2 << 20))], "over the size limit"),
     ],
     ids=["bytes", "blob", "sha", "truncated", "empty", "other-visit", "huge-message"],
 )

@@ -94,5 +94,5 @@ def test_callers_are_read(text, parsed):
 
 @pytest.mark.parametrize("text", ["", "=viewer", " x", "a\nb"])
 def test_what_is_no_caller(text):
-    with pytest.raises(ValueError, match="no name"):
+    with pytest.raises(ValueError, match="not a name"):
         parse_caller(text)

@@ -73,7 +73,7 @@ def test_a_file_of_somebody_else_is_refused(tmp_path: Path):
         pytest.skip("only root can give a file away")
     (tmp_path / "visits").write_bytes(b"")
     os.chown(tmp_path / "visits", 65534, 65534)
-    with pytest.raises(UnsafeAddress, match="not a file of this user"):
+    with pytest.raises(UnsafeAddress, match="does not belong to this user"):
         ServedVisits(tmp_path / "visits")
 
 

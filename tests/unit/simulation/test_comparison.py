@@ -43,8 +43,8 @@ def test_intervals_that_hold_the_truth_are_counted():
         [row("memcpy", "libc.so.6", 0.052, 0.04, 0.06), row("main", "app", 0.1, 0.05, 0.15)],
         cores={"value": 118.0, "lo": 100.0, "hi": 140.0},
     )
-    assert "118 CPUs busy (100 – 140); in truth 120." in lines[1]
-    assert lines[2].startswith("1 of 2 intervals hold the truth")
+    assert "118 CPUs busy (100 – 140); ground truth: 120." in lines[1]
+    assert lines[2].startswith("1 of 2 intervals contain the ground truth")
     assert "5.20 %" in lines[4]
     assert "5.00 %  ✓" in lines[4]
     assert "20.00 %  ✗" in lines[5]
@@ -57,6 +57,6 @@ def test_a_function_that_is_not_in_the_model_has_no_share_of_it():
 
 def test_without_intervals_nothing_is_judged():
     lines = shown([row("memcpy", "libc.so.6", 0.052, None, None)])
-    assert not any("intervals hold" in line for line in lines)
+    assert not any("intervals contain" in line for line in lines)
     assert "✓" not in lines[-1]
     assert "✗" not in lines[-1]

@@ -69,5 +69,5 @@ def test_time_an_instruction_is_a_part_by_the_clock_and_a_part_that_is_not(platf
 def test_events_that_come_with_instructions_are_told_apart():
     assert {"instructions", "branches"} <= OF_INSTRUCTIONS
     assert not {"cycles", "llc-misses", "cpu", "page-faults"} & OF_INSTRUCTIONS
-    with pytest.raises(ValueError, match="no rate"):
+    with pytest.raises(ValueError, match="Unknown rate"):
         units_per_core_second("sleep", SERVICES[0], 0)

@@ -77,7 +77,7 @@ def test_a_fleet_of_few_services_runs_no_others():
     assert fleet.base[:, :3].any(axis=1)[~fleet.is_idle].all()
     with pytest.raises(ValueError, match="services"):
         Fleet(40, services=0)
-    with pytest.raises(ValueError, match="one service only"):
+    with pytest.raises(ValueError, match="only one service"):
         truth(Fleet(9, strata=1, dedicated=0.0), Wanted(NOON, NOON + 1, alone=True))
 
 

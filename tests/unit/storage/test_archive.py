@@ -97,9 +97,9 @@ def test_keys_cannot_leave_the_archive(any_archive: Archive):
 def test_an_unwritable_archive_says_so(tmp_path: Path):
     (tmp_path / "file").write_text("not a folder")
     archive = Archive(str(tmp_path / "file"))
-    with pytest.raises(ArchiveUnavailable, match="cannot be written"):
+    with pytest.raises(ArchiveUnavailable, match="Cannot write to the archive"):
         archive.put(KEY, b"")
-    with pytest.raises(ArchiveUnavailable, match="cannot be read"):
+    with pytest.raises(ArchiveUnavailable, match="Cannot read the archive"):
         archive.get(KEY)
 
 
@@ -124,7 +124,7 @@ def test_a_disk_that_is_full_after_some_bytes_says_so(tmp_path: Path):
         [sys.executable, "-c", FILLING, str(tmp_path)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"The archive {tmp_path} cannot be written: File too large.\n" * 4
+    assert done.stdout == f"Cannot write to the archive {tmp_path}: File too large.\n" * 4
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["b"]
 
 

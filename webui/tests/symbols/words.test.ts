@@ -45,7 +45,7 @@ describe('words about symbols', () => {
 
   it('do not take what never ran for complete', () => {
     const unseen = { ...known, kind: '', status: 'unknown', samples: 0 } as const;
-    const reason = 'It was not seen in any capture yet.';
+    const reason = 'No capture contains it yet.';
     expect(stateOf({ ...unseen, reason })).toBe(reason);
     expect(stateOf({ ...known, samples: 0 })).toBe('No sample of the last day contains it.');
   });

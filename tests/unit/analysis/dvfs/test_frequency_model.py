@@ -74,7 +74,7 @@ def test_beyond_the_limit_nothing_helps() -> None:
     found = model(TABLE["omnetpp"])
     limit = found.best_performance(BASE)
     assert limit == pytest.approx(586.42 / 188.3755, rel=1e-4)
-    with pytest.raises(Unreachable, match="bounds it at"):
+    with pytest.raises(Unreachable, match="limits it to"):
         found.lowest_frequency(limit * 1.001, BASE)
     assert FrequencyModel(1e9, 0).best_performance(BASE) == inf
 

@@ -35,7 +35,7 @@ def test_the_lowest_frequency_keeps_the_performance(share: float, performance: f
 
 def test_a_slow_memory_bounds_the_performance() -> None:
     model = waits(0.4, 0.3, 0.5)
-    with pytest.raises(Unreachable, match=r"bounds it at 0\.833"):
+    with pytest.raises(Unreachable, match=r"limits it to 0\.833"):
         model.lowest_frequency(0.9, waiting=3.0)
     assert model.lowest_frequency(0.9, waiting=2.3).hi == np.inf
 

@@ -81,7 +81,7 @@ def ask_for(seconds: list[float], hertz: list[float], misses: list[float]) -> Fl
 
 def test_visits_with_nothing_left_on_the_chip_are_refused() -> None:
     """Two of four visits of 10 s had misses of 16 s at three times the base frequency, more than the others make up for."""
-    with pytest.raises(Contradictory, match="left on the chip"):
+    with pytest.raises(Contradictory, match="remains on the chip"):
         ask_for([10.0] * 4, [3e9, 3e9, 1e9, 1e9], [1.6e8, 1.6e8, 2e7, 2e7])
 
 

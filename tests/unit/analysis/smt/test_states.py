@@ -108,7 +108,7 @@ def test_sums_over_cores_are_the_mean_of_their_states(cores: list[tuple[float, f
     [
         ((10, 12, 100), "longer than their threads"),
         ((90, 40, 100), "twice"),
-        ((150, 110, 100), "than there was"),
+        ((150, 110, 100), "than the available time"),
     ],
 )
 def test_sums_that_cannot_be(sums: tuple[float, float, float], said: str) -> None:

@@ -179,7 +179,7 @@ def test_the_bandwidth_of_a_socket_with_several_nodes_is_doubted(memory, nodes, 
     wanted = Request(what=Request.MEMORY, duration_ms=200, repetitions=1)
     end = list(asked.answer(wanted, threading.Event()))[-1].end
     assert len(end.doubts) == doubts
-    assert all("one node's memory" in doubt for doubt in end.doubts)
+    assert all("the memory of one node" in doubt for doubt in end.doubts)
 
 
 def test_memory_that_does_not_exceed_the_cache_is_refused(memory):

@@ -63,7 +63,7 @@ def test_access_is_what_the_kernel_permits(
             errno.EACCES,
             4,
             AUTO,
-            "allow sampling of own processes: sudo sysctl kernel.perf_event_paranoid=2",
+            "allow a user to sample own processes: sudo sysctl kernel.perf_event_paranoid=2",
         ),
         (errno.EPERM, 3, ALWAYS, "sudo sysctl kernel.perf_event_paranoid=2"),
         (errno.EACCES, 4, NEVER, "sudo setcap cap_perfmon"),
@@ -108,7 +108,7 @@ def test_a_folder_for_the_socket_is_ours_alone(tmp_path: Path):
     tmp_path.chmod(0o755)
     require_private(tmp_path)
     tmp_path.chmod(0o770)
-    with pytest.raises(UnsafeAddress, match="others can write"):
+    with pytest.raises(UnsafeAddress, match="other users can write"):
         require_private(tmp_path)
     with pytest.raises(UnsafeAddress, match="mkdir -m 0700 -p"):
         require_private(tmp_path / "missing")

@@ -75,7 +75,7 @@ def test_counters_and_control_groups_are_passed_on_within_bounds():
     )
     assert result.counter_events == ("tsc", "pmu:msr:tsc")
     assert result.counted_cgroups == MAX_CGROUPS
-    assert result.changes == ("16 control groups are counted, not 500: no more are allowed here",)
+    assert result.changes == ("16 control groups are counted instead of 500, the limit of this gateway",)
 
 
 def test_turns_run_in_ascending_order_whatever_the_plans_order():
@@ -136,7 +136,7 @@ def test_a_window_above_the_cap_is_shortened_in_proportion():
         event(duration_ms=60_000), event(turn=1, duration_ms=20_000), limits=Limits(max_seconds=40.0)
     )
     assert [turn[0].seconds for turn in result.turns] == pytest.approx([30.0, 10.0])
-    assert result.changes == ("shortened from 80 s to 40 s, the longest window allowed here",)
+    assert result.changes == ("shortened from 80 s to 40 s, the limit of this gateway",)
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_an_exact_plan_whose_rings_have_no_room_together_is_refused():
     wanted = [event(name, rate_hz=0, stacks=True) for name in ("cpu", "page-faults", "context-switches")]
     many = Capacity(256, 1e-9, 2000.0)
     assert [len(turn) for turn in schedule(plan(*wanted), Limits(), many, EVENTS.__getitem__).turns] == [2, 1]
-    with pytest.raises(PlanRefused, match="their rings would take more than 256 MiB"):
+    with pytest.raises(PlanRefused, match="their rings would need more than 256 MiB"):
         schedule(plan(*wanted, exact=True), Limits(), many, EVENTS.__getitem__)
     few = Capacity(4, 1e-9, 2000.0)
     assert len(schedule(plan(*wanted, exact=True), Limits(), few, EVENTS.__getitem__).turns) == 1
@@ -302,7 +302,7 @@ def test_counters_that_are_not_allowed_are_left_out():
     result = scheduled(event(), counter_events=["tsc", "pmu:msr:tsc"])
     assert result.counter_events == ("tsc",)
     assert result.changes == (
-        "counter pmu:msr:tsc: left out, the operator of this gateway does not allow it (--allow-event)",
+        "counter pmu:msr:tsc: left out: the operator of this gateway does not allow it (--allow-event)",
     )
 
 
@@ -338,7 +338,7 @@ def test_an_exact_plan_is_refused_where_another_would_get_less(
     events: list[gateway_pb2.EventPlan], fields: dict[str, object]
 ):
     assert scheduled(*events, **fields).changes
-    with pytest.raises(PlanRefused, match="exactly") as refused:
+    with pytest.raises(PlanRefused, match="the plan is exact") as refused:
         scheduled(*events, exact=True, **fields)
     assert refused.value.reason == gateway_pb2.Refusal.NOT_ALLOWED
     assert scheduled(event(), exact=True).exact

@@ -177,7 +177,7 @@ def test_what_a_starved_reader_loses_thins_an_event_whose_rate_is_affordable(mon
     assert len(others) == 1, "what was lost before is not held against the new period"
     (rest,) = others
     assert rest.period % first.period == 0
-    assert "could not be read in time" in capture.strings[rest.thinned_why]
+    assert "were not read in time" in capture.strings[rest.thinned_why]
     assert sum(rest.lost) == 0
     assert rest.samples * rest.period / rest.duration_ns == pytest.approx(len(CPUS), rel=0.05)
 

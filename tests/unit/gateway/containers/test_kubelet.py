@@ -65,7 +65,7 @@ def test_nobody_waits_for_one_that_hangs():
         pods.request()
         assert pods.pods.containers == {}
         assert not pods.wait(0)
-        assert "no answer for 1000 s" in pods.failure
+        assert "no response for 1000 s" in pods.failure
         release.set()
         assert pods.wait(DEADLINE_S)
         assert len(server.asked) <= 1
@@ -96,10 +96,10 @@ def drips_headers(handler: http.server.BaseHTTPRequestHandler) -> None:
     [
         (says(listed(POD), 500), "500"),
         (says("", 302, Location="http://127.0.0.1:1/"), "302"),
-        (says('{"kind":"Status"}'), "no list of pods"),
-        (says(listed(POD)[:-50]), "cut or damaged"),
-        (says(b"\xff" * 100), "no list of pods"),
-        (says(listed(POD)[:-9], **{"Content-Length": "99999999"}), "cut or damaged"),
+        (says('{"kind":"Status"}'), "not a list of pods"),
+        (says(listed(POD)[:-50]), "cut off or damaged"),
+        (says(b"\xff" * 100), "not a list of pods"),
+        (says(listed(POD)[:-9], **{"Content-Length": "99999999"}), "cut off or damaged"),
         (says("x" * 5000), "more than 1000 bytes"),
         (lambda handler: handler.wfile.write(b"nonsense\r\n\r\n") and None, "nonsense"),
         (lambda handler: handler.wfile.write(b"\x1b[31m" + b"x" * 5000 + b"\r\n\r\n") and None, "?[31mxxx"),
@@ -169,7 +169,7 @@ def test_a_file_that_would_keep_it_waiting_is_not_read(certificate: Path, tmp_pa
     token.write_text("one")
     with kubelet(says(listed(POD)), context) as (server, url):
         for files in ((fifo, certificate), (token, fifo)):
-            with pytest.raises(KubeletUnavailable, match="no regular file"):
+            with pytest.raises(KubeletUnavailable, match="not a regular file"):
                 fetch(parse_kubelet(url, *files))
         with leased(token), pytest.raises(KubeletUnavailable, match="lease"):
             fetch(parse_kubelet(url, token, certificate))

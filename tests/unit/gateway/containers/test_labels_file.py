@@ -58,12 +58,12 @@ def test_all_lines_that_fit_count_and_later_ones_more(path: str, labels: dict[st
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("pod x a=b", "'pod' is none of container, unit, cgroup"),
+        ("pod x a=b", "unknown kind 'pod'; kinds: container, unit, cgroup"),
         ("container abc a=b", "at least 12 hexadecimal digits"),
         ("container ../../../etc/passwd a=b", "at least 12 hexadecimal digits"),
         ("unit x.service", "at least one KEY=VALUE must follow"),
         ("unit", "at least one KEY=VALUE must follow"),
-        ("cgroup slurm a=b", "begins with a slash"),
+        ("cgroup slurm a=b", "begin with a slash"),
         ("unit x.service nonsense", "is not KEY=VALUE"),
         ("unit x.service 1a=b", "is not KEY=VALUE"),
         ("unit x.service é=b", "is not KEY=VALUE"),
@@ -139,7 +139,7 @@ def test_a_file_that_would_keep_captures_waiting_is_not_read(tmp_path: Path):
     path = tmp_path / "labels"
     labels = LabelsFileReader(path)
     os.mkfifo(path)
-    with pytest.raises(BadLabelsFile, match="no regular file"):
+    with pytest.raises(BadLabelsFile, match="not a regular file"):
         labels.current()
     path.unlink()
     path.write_text("unit nginx.service team=web\n")

@@ -13,7 +13,7 @@ from gateway.daemon import main
         (["--kubelet-url", "127.0.0.1"], "must be http"),
         (["--kubelet-url", "http://127.0.0.1:10255", "--kubelet-token", "x"], "not sent without TLS"),
         (["--env-label", "A B"], "must be the name of a variable"),
-        (["--env-label", "A=1"], "begins with a letter"),
+        (["--env-label", "A=1"], "begin with a letter"),
         (["--pod-label", "a/b/c"], "must be the key of a label"),
     ],
 )

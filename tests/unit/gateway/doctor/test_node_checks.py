@@ -83,7 +83,7 @@ def test_a_good_machine_is_fine_in_every_subject():
         ({"machine_errno": errno.EACCES, "sets": without(PERFMON)}, "perf events", Grade.BAD, "other users", "CAP_PERFMON"),
         ({"machine_errno": errno.EACCES, "own_errno": errno.EACCES, "paranoid": 3, "sets": without(PERFMON)}, "perf events", Grade.BAD, "everything", "perf_event_paranoid=2"),
         ({"machine_errno": errno.EACCES, "own_errno": errno.EACCES, "paranoid": 4, "seccomp": 2}, "perf events", Grade.BAD, "everything", "perf_event_paranoid=2"),
-        ({"machine_errno": errno.EACCES, "own_errno": errno.EACCES, "paranoid": 4}, "CAP_SYS_ADMIN", Grade.BAD, "stands for", "perf_event_paranoid=2"),
+        ({"machine_errno": errno.EACCES, "own_errno": errno.EACCES, "paranoid": 4}, "CAP_SYS_ADMIN", Grade.BAD, "replaced capabilities", "perf_event_paranoid=2"),
         ({"machine_errno": errno.EPERM, "own_errno": errno.EPERM, "paranoid": 4, "seccomp": 2}, "perf events", Grade.BAD, "everything", "seccomp"),
         ({"machine_errno": errno.EACCES, "paranoid": 3, "sets": without(PERFMON)}, "perf events", Grade.BAD, "other users", "CAP_PERFMON"),
         ({"sets": without(PERFMON), "machine_errno": errno.EACCES}, "CAP_PERFMON", Grade.BAD, "counters", "--cap-add PERFMON"),
@@ -92,7 +92,7 @@ def test_a_good_machine_is_fine_in_every_subject():
         ({"sets": without(CHECKPOINT_RESTORE), "map_files": False}, "CAP_CHECKPOINT_RESTORE", Grade.BAD, "deleted", ""),
         ({"sets": without(SYS_PTRACE)}, "CAP_SYS_PTRACE", Grade.BAD, "names", ""),
         ({"pmu_errno": errno.ENOENT}, "CPU counters", Grade.NOTE, "CPI", "PMU"),
-        ({"host_processes": False}, "processes", Grade.BAD, "no name", "--pid=host"),
+        ({"host_processes": False}, "processes", Grade.BAD, "no names", "--pid=host"),
         ({"first_user_namespace": False}, "user namespace", Grade.BAD, "own processes", "outside"),
         ({"lockdown": "confidentiality"}, "kernel lockdown", Grade.BAD, "kernel", "integrity"),
         ({"open_files": 1024}, "open files", Grade.BAD, "counters", "LimitNOFILE=65536"),
@@ -102,7 +102,7 @@ def test_a_good_machine_is_fine_in_every_subject():
         ({"max_sample_rate": 50}, "sample rate", Grade.BAD, "50", "max_sample_rate"),
         ({"kernel_addresses": False, "kptr_restrict": 2}, "kernel addresses", Grade.BAD, "kernel", "kptr_restrict=1"),
         ({"map_files": False}, "map_files", Grade.BAD, "deleted", "CAP_CHECKPOINT_RESTORE"),
-        ({"ptrace_scope": 3}, "ptrace scope", Grade.NOTE, "nothing now", ""),
+        ({"ptrace_scope": 3}, "ptrace scope", Grade.NOTE, "nothing", ""),
         ({"tracefs_errno": errno.ENOENT}, "tracepoints", Grade.NOTE, "tracepoint", "mount -t tracefs"),
         ({"tracefs_errno": errno.EACCES}, "tracepoints", Grade.NOTE, "tracepoint", "CAP_DAC_READ_SEARCH"),
         ({"control_groups": ""}, "control groups", Grade.NOTE, "control groups", "cgroup"),
@@ -187,7 +187,7 @@ def test_the_status_and_both_forms_of_the_report():
     assert rows[1] == {"subject": "tracepoints", "grade": "note", "says": "not mounted", "costs": "tracepoints", "remedy": "mount it"}  # fmt: skip
     text = as_text(found)
     assert "costs: everything" in text
-    assert "to mend: another kernel" in text
+    assert "fix: another kernel" in text
     assert text.endswith("1 bad, 1 to note, 1 fine")
 
 

@@ -69,11 +69,11 @@ def test_a_link_is_refused(process: subprocess.Popen[bytes], place: Path, tmp_pa
 
 def test_what_is_no_regular_file_is_not_opened(process: subprocess.Popen[bytes], place: Path):
     os.mkfifo(place)
-    with pytest.raises(MapRefused, match="no regular file"):
+    with pytest.raises(MapRefused, match="not a regular file"):
         open_map(process.pid)
     place.unlink()
     place.mkdir()
-    with pytest.raises(MapRefused, match="no regular file"):
+    with pytest.raises(MapRefused, match="not a regular file"):
         open_map(process.pid)
     place.rmdir()
 

@@ -173,7 +173,7 @@ def test_a_file_that_is_no_elf_file_has_code_without_entries(tmp_path):
 
 def test_memory_without_a_file():
     image = Images().open(ME, Vma(0, 4096, 0, "", b"", (0, 0), 0, deleted=False))
-    assert image.why == "no file behind this memory"
+    assert image.why == "this memory has no file"
     assert image.rules.rule(100) == NO_ENTRY_RULE
 
 

@@ -94,6 +94,6 @@ def test_a_name_that_another_took_meanwhile_is_not_used(tmp_path):
     with runtime_folder(tmp_path) as folder:
         shutil.rmtree(folder.path)
         folder.path.symlink_to(elsewhere)
-        with pytest.raises(FileExistsError, match="not this daemon's"):
+        with pytest.raises(FileExistsError, match="no longer belongs to this daemon"):
             folder.restore()
     assert not list(elsewhere.iterdir())

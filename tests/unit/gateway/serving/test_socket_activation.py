@@ -108,7 +108,7 @@ def test_a_first_start_that_fails_turns_away_who_waits(listener: Listener, caplo
         with caplog.at_level(logging.WARNING, "gateway.socket_activation"):
             assert doorman.run() == 3
         assert caller.recv(1) == b""
-    assert [record.message for record in caplog.records] == ["connections closed unserved"]
+    assert [record.message for record in caplog.records] == ["connections closed without service"]
     with pytest.raises(BlockingIOError):
         listener.public.accept()
 

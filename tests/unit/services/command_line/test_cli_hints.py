@@ -16,7 +16,7 @@ CALLED = {"from": "--from", "to": "--to", "function": "FUNCTION", "functions": "
         ("rates=812,,640", "--rates 812,,640"),
         ("functions=memcpy|memmove", "REGEX 'memcpy|memmove'"),
         ("Name the application as target=…, and no other.", "Name the application as TARGET, and no other."),
-        ("Give a `from` that lies before `to`.", "Give a --from that lies before --to."),
+        ("Set `from` to a time before `to`.", "Set --from to a time before --to."),
         (
             'For example function=malloc, or function={binary="libz.so.1"}.',
             "For example FUNCTION malloc, or FUNCTION '{binary=\"libz.so.1\"}'.",

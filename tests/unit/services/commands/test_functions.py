@@ -36,4 +36,4 @@ def test_a_mistake_is_pointed_at(run, words, option, text, caret):
 def test_a_function_must_be_said(run, words):
     result = run(*words)
     assert result.exit_code == 1
-    assert "Say which function" in result.output
+    assert "The function is missing" in result.output

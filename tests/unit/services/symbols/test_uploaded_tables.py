@@ -52,5 +52,5 @@ def test_a_table_of_many_modules_with_long_names_is_told_by_all_of_them(
 def test_a_table_that_cannot_be_read_is_unusable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     path = tmp_path / "table"
     path.write_bytes(TABLE[:100])  # it was written to since it was inspected
-    with pytest.raises(UnusableFile, match=r"^kernel\.table: It describes"):
+    with pytest.raises(UnusableFile, match=r"^kernel\.table: The descriptions"):
         add(monkeypatch, path)

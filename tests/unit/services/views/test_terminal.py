@@ -45,7 +45,7 @@ STATUS = {
         "failures": [
             {
                 "outcome": "unreachable",
-                "detail": "No connection came about within 10 s.",
+                "detail": "Cannot connect within 10 s.",
                 "visits": 12,
                 "visits_last_hour": 10,
                 "machines": 3,
@@ -369,7 +369,7 @@ def test_next_to_nothing_is_printed_as_nothing():
 def test_why_visits_failed_is_said_with_a_machine_to_look_at():
     text = text_of(Group(*terminal.failure_lines(STATUS)), width=200)
     assert "12 unreachable" in text
-    assert "No connection came about within 10 s." in text
+    assert "Cannot connect within 10 s." in text
     assert "node-17" in text
     well = {"visits": {"last_hour": {"answered": 3}, "failures": []}}
     assert terminal.failure_lines(well) == []

@@ -59,7 +59,7 @@ BOMBS = {
 def test_what_would_swell_is_refused_with_a_reason(bomb):
     blob = zstandard.compress(bomb())
     assert len(blob) < 64 << 10, "that is what makes it a bomb"
-    with pytest.raises(BadCapture, match="no machine's has"):
+    with pytest.raises(BadCapture, match="no real machine's capture"):
         decode_capture(blob)
 
 

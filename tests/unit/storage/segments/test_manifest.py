@@ -145,7 +145,7 @@ def test_rounds_are_of_a_campaign(campaign: str):
 
 
 def test_the_manifest_of_another_day_is_not_taken():
-    with pytest.raises(LakeDamaged, match="that of 2026-11-18"):
+    with pytest.raises(LakeDamaged, match="is for 2026-11-18"):
         manifest.parse(json.dumps(a_document()), date(2026, 11, 19))
 
 

@@ -48,5 +48,5 @@ def test_each_stub_has_the_name_of_its_function() -> None:
 
 def test_stubs_that_share_one_long_name_do_not_multiply_it() -> None:
     file = library(100_000, b"x" * 4000)
-    with pytest.raises(MalformedElf, match="The names of its stubs have more than 33554432 bytes"):
+    with pytest.raises(MalformedElf, match="The names of its stubs exceed 33554432 bytes"):
         read_stubs(file, file.symbols(SHT_DYNSYM))

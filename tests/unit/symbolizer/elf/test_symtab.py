@@ -196,7 +196,7 @@ def test_a_symbol_table_with_an_empty_string_table_names_nothing(programs) -> No
     [
         (1, MAX_STRING_BYTES + 1, "The names of its symbols have 268435457 bytes; the limit is 268435456."),
         (1, 200 << 20, "It has 209715200 bytes of names for 2 symbols."),
-        (MAX_SYMBOLS, 1 << 24, "Its symbol tables have more than 3145728 symbols together."),
+        (MAX_SYMBOLS, 1 << 24, "Its symbol tables together have more than 3145728 symbols."),
     ],
 )
 def test_what_exceeds_a_limit_is_not_even_read(

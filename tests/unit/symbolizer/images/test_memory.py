@@ -83,7 +83,7 @@ def test_hostile_binaries_of_one_capture_cost_their_own_frames_alone(tmp_path: P
     assert done.returncode == 0, done.stderr
     *reports, names, peak = done.stdout.splitlines()
     assert names == "['first', 'last']"
-    assert reports[-2].startswith(f"BINARY_ONLY {path}: its symbols cannot be used. The names of its symbols")
+    assert reports[-2].startswith(f"BINARY_ONLY {path}: its symbols are unusable. The names of its symbols")
     assert "no memory" not in done.stderr, "their limits keep them below the process's"
     assert int(peak.split()[1]) << 10 < LIMIT_BYTES
 

@@ -171,7 +171,7 @@ def test_names_of_a_vmlinux_that_are_all_one_are_not_copied(monkeypatch: pytest.
     vmlinux = ElfFile(elf_file(b"\x07" * 20, functions, kernel=True))
     assert len(kallsyms_of(vmlinux).kernel.names) == 9
     monkeypatch.setattr(kallsyms, "MAX_BYTES", 8000)
-    with pytest.raises(MalformedImage, match="The names of its functions have more than 8000 bytes"):
+    with pytest.raises(MalformedImage, match="The names of its functions exceed 8000 bytes"):
         kallsyms_of(vmlinux)
 
 

@@ -30,5 +30,5 @@ def test_a_disk_that_takes_nothing_is_this_machines_own_matter(tmp_path: Path, b
     servers = Debuginfod([FullDisk(URL)], notes, DownloadFolder(tmp_path / below))
     missing = servers.debug_file(WHO, None)
     assert isinstance(missing, Missing)
-    assert "cannot keep a copy" in missing.reason
+    assert "cannot store a copy" in missing.reason
     assert notes.known(WHO.key, "debuginfo", URL) is None

@@ -145,7 +145,7 @@ def test_what_is_only_to_be_touched_by_the_kernel_is_not_opened(files: LocalFile
     own = ElfFile(Path("/proc/self/exe").read_bytes())
     missing = files.executable(identity(path, own.build_id or b"\x01" * 20))
     assert isinstance(missing, Missing)
-    assert "no path" in missing.reason
+    assert "not a file path" in missing.reason
 
 
 def test_a_fifo_does_not_block(files: LocalFiles, tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_lease_on_a_program_costs_that_program(programs, files: LocalFiles) ->
     with leased(path):
         missing = files.executable(identity(path, wanted))
         assert isinstance(missing, Missing)
-        assert missing.reason == f"{path} cannot be read: a process holds a lease on it."
+        assert missing.reason == f"Cannot read {path}: another process holds a lease on it."
         assert isinstance(files.executable(identity(programs.pie, wanted)), Found)
     assert isinstance(files.executable(identity(path, wanted)), Found)
 
@@ -182,7 +182,7 @@ def test_a_device_is_not_opened() -> None:
     try:
         fcntl.ioctl(master, _TIOCSPTLCK, bytes(4))
         number = int.from_bytes(fcntl.ioctl(master, _TIOCGPTN, bytes(4)), sys.byteorder)
-        with pytest.raises(FileNotFoundError, match="no regular file"):
+        with pytest.raises(FileNotFoundError, match="not a regular file"):
             OpenedFile(Path(f"/dev/pts/{number}"))
         hung_up = select.poll()
         hung_up.register(master, 0)

@@ -55,7 +55,7 @@ def test_a_folder_that_cannot_be_made_costs_the_upload_only(tmp_path: Path) -> N
     (tmp_path / "file").write_bytes(b"")
     missing = uploaded(tmp_path / "file" / "copies").debug_file(WHO, None)
     assert isinstance(missing, Missing)
-    assert "cannot keep a copy of the upload of x.debug: Not a directory" in missing.reason
+    assert "cannot store a copy of the upload of x.debug: Not a directory" in missing.reason
 
 
 @pytest.mark.usefixtures("store")

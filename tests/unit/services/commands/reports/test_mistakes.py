@@ -28,7 +28,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         (("cpi", "--step", "soon"), 1, "--step 1h or --step 1d."),
         (("frequency", "--mhz", "fast"), 1, "not a list of frequencies"),
         (("frequency-fit", "--mhz", "fast"), 1, "not a list of frequencies"),
-        (("frequency-fit", "--memory-target-mhz", "4800"), 1, "beside the one that was measured with"),
+        (("frequency-fit", "--memory-target-mhz", "4800"), 1, "memory frequency of the measurement"),
         (("frequency-times",), 2, "Give either"),
         (("frequency-times", "a.csv", "--run", "1200:3"), 2, "Give either"),
         (("frequency-times", "/there/is/none.csv"), 1, "Cannot read"),

@@ -74,7 +74,7 @@ def test_machine_types_say_who_is_cheaper_and_when_to_test():
     }
     answer = {
         **ABOUT,
-        "left_out": [{"why": "no overlap coefficient of Z80", "visits": 3}],
+        "left_out": [{"why": "the overlap coefficient of Z80 is unknown", "visits": 3}],
         "price_ratio": 1.33,
         "utilisation_ratio": interval(1.414, 1.38, 1.45),
         "apu_ratio": interval(1.271, 1.2, 1.35),
@@ -91,7 +91,7 @@ def test_machine_types_say_who_is_cheaper_and_when_to_test():
     assert "by APU: one new machine replaces 1.27 (1.20–1.35)" in text
     assert "Run a stress test to decide." in text
     assert "Old [1]" in text
-    assert "left out: 3 visits, no overlap coefficient of Z80" in text
+    assert "left out: 3 visits, the overlap coefficient of Z80 is unknown" in text
     assert "APU of counters" not in text
     by_counters = text_of(machine_types({**answer, "apu_basis": "counters"}))
     assert "by APU of counters: one new machine replaces 1.27" in by_counters

@@ -209,9 +209,9 @@ def test_a_program_that_no_model_reaches_and_a_search_cut_short_are_said():
 def test_programs_of_which_nothing_is_known_each_say_why():
     whys = {name: {"reason": "too_little", "detail": f"{name} had no machine to itself."} for name in "ab"}
     rows = [placed(name, None, None, None, because=whys[name]) for name in "abb"]
-    both = {"reason": "too_little", "detail": f"Of a, b nothing is known: {whys['a']['detail']}"}
+    both = {"reason": "too_little", "detail": f"No data for a, b. The first reason: {whys['a']['detail']}"}
     text = text_of(placement(advice(*rows, because=both)))
-    assert "No result (too_little): Of a, b nothing is known" in text
+    assert "No result (too_little): No data for a, b." in text
     assert [text.count(f"{name} had no machine to itself.") for name in "ab"] == [1, 1]
     assert "programs on" not in text
 
@@ -260,9 +260,9 @@ def test_events_that_tell_nothing_and_settings_that_move_nothing_are_said():
     assert "The model is no better than the mean" in text
     assert "no event stands out" in text
     assert "No setting affects these events significantly." in text
-    alike = {"reason": "constant", "detail": "All machines were set up alike."}
+    alike = {"reason": "constant", "detail": "All machines have the same settings."}
     text = text_of(events(mined(pairs=[], tune=None, coupling_because=alike)))
-    assert "What to tune: No result (constant): All machines were set up alike." in text
+    assert "What to tune: No result (constant): All machines have the same settings." in text
     assert "dtlb-misses" in text
 
 

@@ -44,7 +44,7 @@ def test_a_ratios_work_is_what_was_counted():
         rows_total=1,
     )
     assert "work: instructions counted in the covered time" in text
-    assert "of what was counted" in str(RatioRow.model_fields["numerator"].description)
+    assert "over what was counted" in str(RatioRow.model_fields["numerator"].description)
 
 
 def test_a_plans_cycles_are_of_what_was_counted():
@@ -60,7 +60,7 @@ def test_a_plans_cycles_are_of_what_was_counted():
         rows_total=0,
     )
     assert "counted cycles: 500 today, 400 planned" in text
-    assert "of what was counted" in str(MoveRow.model_fields["instructions"].description)
+    assert "Only counted control groups" in str(MoveRow.model_fields["instructions"].description)
 
 
 def test_a_factor_that_few_visits_decide_has_a_mark():

@@ -98,6 +98,6 @@ def test_a_fleet_at_one_frequency_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     assert found.unavailable is not None
     assert found.unavailable.reason == "constant"
     assert found.unavailable.detail.startswith(
-        "None of 3 rows of 5 has a fit; a4 on Z80: All visits ran between"
+        "None of 3 rows (of 5) has a fit; a4 on Z80: All visits ran between"
     )
     assert [row.unavailable is not None for row in found.rows] == [True] * 3

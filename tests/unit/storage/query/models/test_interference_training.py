@@ -104,7 +104,9 @@ def test_all_sets_are_looked_through(kept: Kept) -> None:
     assert by_others().ground.experiments == "enough"
     del kept["enough"]
     assert (
-        by_others().unavailable["web"].detail.startswith("Nobody knows. The experiments few-0 cannot tell: ")
+        by_others()
+        .unavailable["web"]
+        .detail.startswith("Nobody knows. The experiments few-0 do not suffice: ")
     )
 
 
@@ -141,5 +143,5 @@ def test_named_experiments_read_no_visit(kept: Kept, monkeypatch: pytest.MonkeyP
     said = interference_training.train(READING, replace(named, selection=of_none)).unavailable["web"].detail
     assert said == "The experiments lab have no run of 'web' beside others on any platform of the selection."
     wrong = replace(WHOLE, matchers=parse_matchers('{thread="x"}'))
-    with pytest.raises(BadSelection, match="not known by 'thread'"):
+    with pytest.raises(BadSelection, match="no label 'thread'"):
         interference_training.train(READING, replace(named, selection=wrong))

@@ -59,7 +59,7 @@ def test_only_cores_of_two_threads_need_a_coefficient() -> None:
     assert single is not None
     assert single.apu == single.utilisation == pytest.approx(0.5)
     assert paired is None
-    assert dict(found.left_out) == {"no overlap coefficient of Altra": 1}
+    assert dict(found.left_out) == {"the overlap coefficient of Altra is unknown": 1}
 
 
 def counted(
@@ -101,7 +101,7 @@ def test_counters_tell_the_load_of_a_machine_of_whole_cores() -> None:
         ([0, 1, 2], "", 0, 15e9, "its cores have one thread"),
         ([0, 0, 2], "", 0, 15e9, "some of its cores have one thread"),
         ([0, 0, 2, 2], "cycles were not counted", 0, 15e9, "cycles were not counted"),
-        ([0, 0, 2, 2], "", 3, 15e9, "not those of all its logical CPUs"),
+        ([0, 0, 2, 2], "", 3, 15e9, "do not cover all its logical CPUs"),
         ([0, 0, 2, 2], "", 0, 25e9, "busy for longer"),
     ],
 )
@@ -135,7 +135,7 @@ def test_a_frequency_that_is_wrong_does_not_pass(hertz: float, skew: float, *, r
     assert (load is not None) == right
     if not right:
         (reason,) = found.not_counted
-        assert "another utilisation than its times" in reason
+        assert "different utilisations" in reason
 
 
 def test_some_visits_have_the_loads_that_they_have_among_all() -> None:

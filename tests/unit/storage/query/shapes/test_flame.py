@@ -57,11 +57,11 @@ def test_what_is_cut_off_is_stated(facts, most: int, min_share: float, inverted:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"by": ("function",)}, "cannot begin with function"),
+        ({"by": ("function",)}, "cannot be grouped by function"),
         ({"by": ("application", "application")}, "different labels"),
-        ({"root": (0,)}, "each above 0"),
-        ({"root": (1 << 31,)}, "each above 0"),
-        ({"root": (1,) * 300}, "path of functions"),
+        ({"root": (0,)}, "ids above 0"),
+        ({"root": (1 << 31,)}, "ids above 0"),
+        ({"root": (1,) * 300}, "path of function ids"),
     ],
 )
 def test_what_makes_no_tree_is_refused(more: dict, said: str):

@@ -84,5 +84,5 @@ def test_a_file_that_does_not_say_what_it_was_made_of_is_refused(tmp_path: Path,
     write_stack_file(tmp_path / "it", made, MADE_OF)
     arrays = array_file.read(tmp_path / "it", stack_file._TYPES, version=stack_file._VERSION).arrays
     array_file.write(tmp_path / "it", about, arrays, version=stack_file._VERSION)
-    with pytest.raises(UnusableFile, match="made of"):
+    with pytest.raises(UnusableFile, match="Cannot read the sources"):
         open_stack_file(tmp_path / "it")

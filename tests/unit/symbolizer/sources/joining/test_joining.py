@@ -323,7 +323,7 @@ def test_files_that_do_not_belong_together_are_missing_with_a_reason(shop: Shop,
     with skeleton.content, other.content:
         missing = Joiner(DownloadFolder(tmp_path)).join(skeleton, [other])
         assert isinstance(missing, Missing)
-        assert "other half" in missing.reason
+        assert "split part" in missing.reason
         tight = Joiner(DownloadFolder(tmp_path), limits=JoinLimits(memory_bytes=64 << 20))
         assert isinstance(tight.join(skeleton, [other, other]), Missing)
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(("joined", ".unfinished"))]
@@ -339,7 +339,7 @@ def test_a_folder_that_takes_nothing_costs_the_joined_file_only(shop: Shop, tmp_
         assert as_it_is.content.path == path
         missing = joiner.join(as_it_is, [as_it_is])
     assert isinstance(missing, Missing)
-    assert "cannot keep a copy" in missing.reason
+    assert "cannot store a copy" in missing.reason
 
 
 def test_a_failure_while_joining_leaves_nothing_open(shop: Shop) -> None:
