@@ -25,8 +25,9 @@ def numbers(what: str, values: ArrayLike, least: float = -np.inf, most: float = 
     wrong = ~(np.abs(array) <= _LARGEST) | (array < least) | (array > most)
     if wrong.any():
         shown = float(array[wrong].ravel()[0]) if array.ndim else float(array)
-        count = f"{int(wrong.sum())} of {array.size} values" if array.size > 1 else "the value"
-        raise NotANumber(f"{what}: {count} invalid, such as {shown:g}; {_range(least, most)}.")
+        several = f"{int(wrong.sum())} of {array.size} values are invalid, such as {shown:g}"
+        one = f"the value {shown:g} is invalid"
+        raise NotANumber(f"{what}: {several if array.size > 1 else one}; {_range(least, most)}.")
     return array
 
 

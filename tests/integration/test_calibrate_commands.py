@@ -253,7 +253,7 @@ def test_throughputs_of_ones_own(fleetprof, engine, tmp_path):
     [
         (["throughput", PLATFORM, "fast", "1"], 2, "Invalid SINGLE 'fast'"),
         (["throughput", PLATFORM, "@/nowhere", "1"], 2, "Cannot read /nowhere"),
-        (["throughput", PLATFORM, "1,2", "nan"], 1, "cannot be used"),
+        (["throughput", PLATFORM, "1,2", "nan"], 1, "the value nan is invalid"),
         (["throughput", PLATFORM, "1", "5"], 1, "makes work faster"),
         (["set", "smt", PLATFORM, "0.5"], 2, "must be at least 1"),
         (["set", "memory-latency", PLATFORM, "91000"], 2, "10000 at most"),

@@ -172,7 +172,7 @@ def test_what_there_is_not_is_a_problem(client: TestClient) -> None:
         ("series", {}, PPROF, 406, "/api/v1/stacks"),
         ("series", {"format": "pprof"}, "*/*", 422, "json, arrow and csv"),
         ("table", {"format": "png"}, "*/*", 422, "json, arrow, csv, pprof, collapsed and speedscope"),
-        ("stacks", {"download": "perhaps"}, "*/*", 422, "1 or 0"),
+        ("stacks", {"download": "perhaps"}, "*/*", 422, "download=1 or download=0"),
         ("stacks", {"limit": "10001"}, "*/*", 400, "pprof"),
         ("stacks", {"labels": "function"}, "*/*", 400, "labels=application"),
         ("stacks", {"labels": "application,application"}, PPROF, 400, ""),

@@ -229,7 +229,7 @@ def test_a_time_the_lake_has_nothing_of_is_refused(store: Store):
         store.duckdb.ask(question)
     store.ingest(SOME)
     store.export(1)
-    with pytest.raises(BadSelection, match="it has 2026-11-11 to 2026-11-11"):
+    with pytest.raises(BadSelection, match="Days of the lake: 2026-11-11 to 2026-11-11"):
         store.duckdb.ask(question)
 
 

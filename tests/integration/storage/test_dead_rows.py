@@ -261,6 +261,6 @@ def test_what_cannot_be_cleared_is_logged_and_merged_all_the_same(
     monkeypatch.setattr(DeadRows, "clear", refused)
     with structlog.testing.capture_logs() as logs:
         merge(engine, facts)
-    assert [entry["log_level"] for entry in logs if "left behind" in entry["event"]] == ["warning"]
+    assert [entry["log_level"] for entry in logs if "dead rows" in entry["event"]] == ["warning"]
     assert one(engine, "SELECT count(*) FROM rollup_queue") == 0
     assert_right(engine)
