@@ -9,8 +9,9 @@ from analysis.arrays import Bool, Float
 
 SPARSE_COST = 3
 """Cost of a product per stored entry, relative to an entry of a dense table (0.30 and 0.11 ns measured)."""
-_ROUNDING = 1e-13
-"""A difference of sums is rounding below this part of them."""
+_LEAST_ERROR = 1e-6
+"""Smallest standard error of a share, as a part of the share. A row that has every sample of every visit does not vary:
+its error would be the rounding of the sums, and the quotient of rounding by rounding was called a change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,9 @@ class PoolRows:
         p = (self.y @ weight) / whole
         squared = weight**2
         n = np.maximum((weight > 0).sum(axis=0), 2)
-        most = self.yy @ squared + p**2 * ((self.x * self.x) @ squared)
-        spread = most - 2 * p * (self.yx @ squared)
-        # A row that has every sample of every visit does not vary: what is left is rounding, and was called a change.
-        spread = np.where(spread > _ROUNDING * most, spread, 0.0)
-        return p, spread / whole**2 * (n / (n - 1))
+        spread = self.yy @ squared - 2 * p * (self.yx @ squared) + p**2 * ((self.x * self.x) @ squared)
+        variance = np.maximum(spread, 0.0) / whole**2 * (n / (n - 1))
+        return p, np.maximum(variance, (_LEAST_ERROR * p) ** 2)
 
 
 def entries(rows: int, visits: int, pairs: int) -> int:
