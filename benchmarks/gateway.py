@@ -96,7 +96,7 @@ class Benchmark:
         """Measure everything. Raises GatewayFailed and CalledProcessError."""
         lengths = self._lengths
         with ExitStack() as ending:
-            self._step("a gateway that nobody calls")
+            self._step("an idle gateway")
             visited = ending.enter_context(running_gateway(self._scratch / "visited", idle_seconds=2.0))
             visited.wait_until_alone()
             self.found.waiting_rss_mib = visited.rss_mib()

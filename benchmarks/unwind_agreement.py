@@ -165,8 +165,8 @@ class _Comparison:
         found.by_program.setdefault(program, Counter())[verdict] += 1
         end = capture_pb2.StackEnd.Name(walk.end)
         found.ends[end] += 1
-        told = sum(example.startswith(f"{verdict}:") for example in found.examples)
-        if verdict in _SHOWN and theirs is not None and told < _MAX_EXAMPLES:
+        listed = sum(example.startswith(f"{verdict}:") for example in found.examples)
+        if verdict in _SHOWN and theirs is not None and listed < _MAX_EXAMPLES:
             found.examples.append(
                 f"{verdict}: {program} {sample.pid}, ended {end}\n"
                 f"    perf {_hex(theirs)}\n    ours {_hex(code.printed(walk))}"

@@ -63,7 +63,7 @@ class Pace:
     """Between sweeps of the whole archive and of old days."""
     describe_s: float = 30.0
     ask_s: float = 30.0
-    """Between checks for a binary whose symbols a gateway may be asked for."""
+    """Between checks for a binary whose symbols may be requested from a gateway."""
     resend_s: float = RESEND_S
     grace_s: float = 10.0
     """Time for visits in progress to finish when the collector is stopped."""
@@ -85,7 +85,7 @@ class Collector:
     pace: Pace = field(default_factory=Pace)
     watcher: Watcher = ignore_event
     symbol_requests: SymbolRequestTerms | None = None
-    """None: gateways are never asked for symbols."""
+    """None: no symbols are requested from gateways."""
     lake_job: Callable[[datetime, Callable[[], bool]], None] | None = None
     """Exports closed days as of a time, until the function returns True (`collector.lake`); None: there is no lake."""
     stack_bytes: int = STACK_BYTES

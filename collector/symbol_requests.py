@@ -1,7 +1,7 @@
-"""Asks gateways for the symbols of binaries that lack them (DIGEST G11).
+"""Requests from gateways the symbols of binaries that lack them (DIGEST G11).
 
-Off unless the operator sets a rate. One gateway is asked at a time, and each gateway once for a binary in the
-whole fleet (`storage.symbols.requests` records the requests of all collectors). The response is written to a
+Off unless the operator sets a rate. There is one request at a time in the whole fleet, and one to each gateway
+for a binary (`storage.symbols.requests` records the requests of all collectors). The response is written to a
 file and passed on; the receiver decides whether it is useful or needs confirmation by another machine.
 """
 
@@ -27,7 +27,7 @@ from fleetpb import gateway_pb2
 from storage import inventory
 from storage.symbols import requests
 from storage.symbols.kinds import FileKind
-from storage.symbols.requests import Ask, AskOutcome
+from storage.symbols.requests import RequestOutcome, SymbolRequest
 
 PATIENCE_S: Final = 600.0
 """Time limit of one response: a gateway reads and packs 25 MB a second with the tenth of a core that it may use."""
@@ -42,13 +42,13 @@ _WHAT: Final = {
     FileKind.KALLSYMS: _Request.KERNEL,
 }
 _OUTCOMES: Final = {
-    _Refusal.NOT_ALLOWED: AskOutcome.REFUSED,
-    _Refusal.NOT_SEEN: AskOutcome.ABSENT,
-    _Refusal.GONE: AskOutcome.ABSENT,
-    _Refusal.HIDDEN: AskOutcome.ABSENT,
+    _Refusal.NOT_ALLOWED: RequestOutcome.REFUSED,
+    _Refusal.NOT_SEEN: RequestOutcome.ABSENT,
+    _Refusal.GONE: RequestOutcome.ABSENT,
+    _Refusal.HIDDEN: RequestOutcome.ABSENT,
 }
 
-Accept = Callable[[Ask, Path, str], tuple[AskOutcome, str]]
+Accept = Callable[[SymbolRequest, Path, str], tuple[RequestOutcome, str]]
 """Takes a gateway's file and the file's name there, and leaves the file in place; the outcome, and why as a sentence.
 
 An exception fails this one request, unless it is one of `TRANSIENT_ERRORS`: the call is then repeated."""
@@ -86,13 +86,13 @@ class SymbolRequester:
         self._terms = terms
 
     async def look(self) -> bool:
-        """Request the symbols that are wanted most, if there are any; whether a gateway was asked."""
+        """Request the symbols that are wanted most, if there are any; whether a gateway got a request."""
         ask = await self._executor.run(self._claim)
         if ask is None:
             return False
         outcome, detail = await self._request_symbols(ask)
         await self._executor.run(self._note, ask, outcome, detail)
-        log = _log.warning if outcome is AskOutcome.DISPUTED else _log.info
+        log = _log.warning if outcome is RequestOutcome.DISPUTED else _log.info
         log(
             "symbols requested",
             binary=ask.name,
@@ -103,52 +103,52 @@ class SymbolRequester:
         )
         return True
 
-    def _claim(self) -> Ask | None:
+    def _claim(self) -> SymbolRequest | None:
         with self._engine.begin() as connection:
             rest = machine_rest(len(inventory.machines(connection)), self._terms.per_hour)
             return requests.claim_ask(connection, per_hour=self._terms.per_hour, machine_rest=rest)
 
-    def _note(self, ask: Ask, outcome: AskOutcome, detail: str) -> None:
+    def _note(self, ask: SymbolRequest, outcome: RequestOutcome, detail: str) -> None:
         with self._engine.begin() as connection:
             requests.note_answer(connection, ask, outcome, detail)
 
-    async def _request_symbols(self, ask: Ask) -> tuple[AskOutcome, str]:
+    async def _request_symbols(self, ask: SymbolRequest) -> tuple[RequestOutcome, str]:
         """The outcome and, unless it is GOT, the reason as a sentence.
 
         Raises only one of `TRANSIENT_ERRORS`, if `stop` is set while the database is unavailable.
         """
         request = _request(ask, self._terms.limit)
         if request is None:
-            return AskOutcome.ABSENT, "Only its path is known, so no file can be matched to it."
+            return RequestOutcome.ABSENT, "Only its path is known, so no file can be matched to it."
         try:
             return await self._request_and_accept(ask, request)
         except TRANSIENT_ERRORS:
             raise
         except Exception as error:  # noqa: BLE001 - an untrusted file, an archive or disk that is away: visits go on
             _log.warning("symbols from a gateway were not stored", machine=ask.machine, exc_info=error)
-            return AskOutcome.FAILED, one_line(str(error)) or type(error).__name__
+            return RequestOutcome.FAILED, one_line(str(error)) or type(error).__name__
 
     async def _request_and_accept(
-        self, ask: Ask, request: gateway_pb2.SymbolsRequest
-    ) -> tuple[AskOutcome, str]:
+        self, ask: SymbolRequest, request: gateway_pb2.SymbolsRequest
+    ) -> tuple[RequestOutcome, str]:
         reader = SymbolsReader(limit=self._terms.limit)
         with tempfile.TemporaryDirectory(prefix="fleetprof-symbols-") as folder:
             path = Path(folder) / "answer"
             try:
                 with path.open("wb") as file:
                     if not await self._unless_stopped(self._receive(ask.address, request, reader, file)):
-                        return AskOutcome.FAILED, "The collector was stopped."
+                        return RequestOutcome.FAILED, "The collector was stopped."
             except TimeoutError:  # TimeoutError is an OSError, too
                 return (
-                    AskOutcome.FAILED,
+                    RequestOutcome.FAILED,
                     f"Its response was not complete within {self._terms.patience_s:g} s.",
                 )
             except (MalformedReply, BadAddress, BadCredentials, OSError) as error:
-                return AskOutcome.FAILED, one_line(str(error))
+                return RequestOutcome.FAILED, one_line(str(error))
             except grpc.aio.AioRpcError as error:
                 return _of_status(error)
             if reader.refusal is not None:
-                outcome = _OUTCOMES.get(reader.refusal.reason, AskOutcome.FAILED)
+                outcome = _OUTCOMES.get(reader.refusal.reason, RequestOutcome.FAILED)
                 return outcome, one_line(reader.refusal.message or "The gateway refused it without a reason.")
             return await self._executor.run(self._terms.accept, ask, path, reader.name)
 
@@ -185,7 +185,7 @@ class SymbolRequester:
 
 
 def machine_rest(machines: int, per_hour: int) -> timedelta:
-    """Time before a machine is asked again: an hour, less if the fleet has fewer machines than `per_hour`."""
+    """Time between two requests to a machine: an hour, less if the fleet has fewer machines than `per_hour`."""
     return min(requests.MACHINE_REST, timedelta(hours=machines / max(per_hour, 1)))
 
 
@@ -197,7 +197,7 @@ def _write(message: bytes, reader: SymbolsReader, file: IO[bytes]) -> None:
     file.writelines(reader.take(reply))
 
 
-def _request(ask: Ask, limit: int) -> gateway_pb2.SymbolsRequest | None:
+def _request(ask: SymbolRequest, limit: int) -> gateway_pb2.SymbolsRequest | None:
     """The request; None: a gateway could not identify the file."""
     what = _WHAT.get(ask.kind)
     if what is None:
@@ -212,7 +212,7 @@ def _request(ask: Ask, limit: int) -> gateway_pb2.SymbolsRequest | None:
         return None
 
 
-def _of_status(error: grpc.aio.AioRpcError) -> tuple[AskOutcome, str]:
+def _of_status(error: grpc.aio.AioRpcError) -> tuple[RequestOutcome, str]:
     if error.code() == grpc.StatusCode.UNIMPLEMENTED:
-        return AskOutcome.REFUSED, "Its gateway is too old to send symbols."
-    return AskOutcome.FAILED, f"{error.code().name}: {one_line(error.details() or 'no details')}"
+        return RequestOutcome.REFUSED, "Its gateway is too old to send symbols."
+    return RequestOutcome.FAILED, f"{error.code().name}: {one_line(error.details() or 'no details')}"

@@ -95,7 +95,7 @@ def measure_visits(folder: Path, lengths: Lengths, step: Callable[[str], None]) 
     spent, starts, captures, lingering, samples = [], [], [], [], 0
     with busy_machine(), running_gateway(folder / "visited", idle_seconds=_LINGERED_S) as gateway:
         gateway.wait_until_alone()
-        step("a gateway that nobody calls")
+        step("an idle gateway")
         idle = Idling(gateway).finish(at_least_s=lengths.idle_s) / 1000
         for number in range(lengths.visits):
             step(f"visit {number + 1} of {lengths.visits}")

@@ -124,7 +124,7 @@ def microarchitecture_of(vendor: str, family: int, model: int) -> Microarchitect
 
 
 def read_microarchitecture(proc: Path = PROC) -> Microarchitecture:
-    """The microarchitecture of this machine's first CPU; OTHER if /proc/cpuinfo does not tell."""
+    """The microarchitecture of this machine's first CPU; OTHER if /proc/cpuinfo does not name a known one."""
     fields: dict[str, str] = {}
     try:
         with (proc / "cpuinfo").open(errors="replace") as file:

@@ -88,7 +88,7 @@ def serve(
     service = GatewayService(resources, served_visits, symbol_service, calibration_service, retire=awake.set)
     has_sockets = any(isinstance(address, UnixAddress) for address in settings.listen)
 
-    def tell(peer: str) -> None:
+    def report_verified(peer: str) -> None:
         # If the pipe is full, the client only stays unverified: no reason to block.
         with contextlib.suppress(OSError):
             os.write(ready_pipe, f"{peer}\n".encode())
@@ -98,7 +98,7 @@ def serve(
         ThreadPoolExecutor(settings.limits.max_concurrent + _SPARE_THREADS),
         interceptors=[
             CallClock(),
-            Authorisation(settings.callers, sockets=has_sockets, on_permitted=tell),
+            Authorisation(settings.callers, sockets=has_sockets, on_permitted=report_verified),
             Malformed(),
         ],
         options=server_options(connection_age_s),

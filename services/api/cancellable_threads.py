@@ -1,7 +1,7 @@
 """Runs queries in threads and cancels them when the client disconnects.
 
 A thread cannot be killed, and its slot may be reused only when it is free. So no thread is abandoned: when the client
-disconnects, the query is told to stop and ends by itself soon.
+disconnects, the query is cancelled and ends at its next checkpoint.
 """
 
 from collections.abc import Callable

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from fleetpb import data_pb2
 from storage.data.capture_stream import RawCapture, Trouble
 from storage.data.profile_facts import VisitFacts
-from storage.data.stream_query import Asked
+from storage.data.stream_query import StreamSelection
 from storage.data.stream_weights import DayWeights
 from storage.data.visit_page import Seen
 from storage.data.visit_rows import VisitRow
@@ -31,7 +31,7 @@ _SYMBOLS = {
 }
 
 
-def visit_record(asked: Asked, seen: Seen, most_bytes: int) -> data_pb2.ProfileRecord:
+def visit_record(asked: StreamSelection, seen: Seen, most_bytes: int) -> data_pb2.ProfileRecord:
     """A visit's profiles; a record of status `TOO_LARGE` without them if it would exceed `most_bytes`."""
     facts, status, detail = seen.facts, data_pb2.RECORD_OK, ""
     if seen.expired:

@@ -19,7 +19,7 @@ from storage.data.capture_stream import CaptureWalker, RawCapture
 from storage.data.progress import completeness, horizon, settled
 from storage.data.snapshots import Source
 from storage.data.stream_position import Order, Place
-from storage.data.stream_query import ask, ended
+from storage.data.stream_query import ended, resolve
 from storage.data.visit_stream import POLL_S, DayOver, Item, Looking, Walker
 from storage.errors import BadSelection
 from storage.query.selections.selection import Selection
@@ -61,7 +61,7 @@ class Streams:
         begun = self._begin(query, stop)
         with self._source.reading(stop) as connection:
             known = None if query.cursor is None else query.cursor.stacks
-            asked = replace(ask(connection, begun.selection, stacks=known), order=query.order)
+            asked = replace(resolve(connection, begun.selection, stacks=known), order=query.order)
         if query.follow and asked.kind.id is None:
             raise _nothing_yet()
         begun = replace(begun, cursor=replace(begun.cursor, stacks=asked.stacks))

@@ -11,16 +11,16 @@ from collector.symbol_requests import Accept, SymbolRequestTerms
 from services.configuration.settings import Settings
 from storage.archive import Archive
 from storage.symbols.answers import Standing
-from storage.symbols.requests import Ask, AskOutcome
+from storage.symbols.requests import RequestOutcome, SymbolRequest
 from symbolizer.inspection.gateway_symbols import RejectedSymbols, Sender, receive_symbols
 from symbolizer.worker.broker import make_caller
 
 _log = structlog.get_logger("collector")
 _OUTCOMES: Final = {
-    Standing.AGREED: AskOutcome.GOT,
-    Standing.ALONE: AskOutcome.GOT,
-    Standing.UNCONFIRMED: AskOutcome.UNCONFIRMED,
-    Standing.DISPUTED: AskOutcome.DISPUTED,
+    Standing.AGREED: RequestOutcome.GOT,
+    Standing.ALONE: RequestOutcome.GOT,
+    Standing.UNCONFIRMED: RequestOutcome.UNCONFIRMED,
+    Standing.DISPUTED: RequestOutcome.DISPUTED,
 }
 
 
@@ -38,11 +38,11 @@ def acceptor(engine: Engine, archive: Archive, announce: Callable[[str, str], No
     `announce` gets a binary's key and a reason; workers then name its functions.
     """
 
-    def accept(ask: Ask, path: Path, name: str) -> tuple[AskOutcome, str]:
+    def accept(ask: SymbolRequest, path: Path, name: str) -> tuple[RequestOutcome, str]:
         sender = Sender(ask.machine_id, ask.machine)
         taken = receive_symbols(engine, archive, path, wanted=ask.binary_key, name=name, sender=sender)
         if isinstance(taken, RejectedSymbols):
-            return AskOutcome.FAILED, taken.reason
+            return RequestOutcome.FAILED, taken.reason
         for key in taken.keys:
             try:
                 announce(key, f"The gateway of {ask.machine} sent symbols of {name or ask.name}.")

@@ -13,7 +13,7 @@ from storage.symbols.candidates import DebugFile
 from storage.symbols.kinds import NAMING, Quality
 from storage.symbols.missing_symbols import BinarySymbols, SymbolsPage
 from storage.symbols.reprocessing import Reprocessing
-from storage.symbols.requests import AskState
+from storage.symbols.requests import RequestState
 from symbolizer.source_text.text import SourceText
 
 Json = dict[str, Any]
@@ -198,7 +198,7 @@ def _absence(row: Absence) -> Json:
     return {"kind": row.kind, "source": row.source, "reason": row.reason, "until": format_time(row.until)}
 
 
-def _ask(row: AskState) -> Json:
+def _ask(row: RequestState) -> Json:
     return {
         "kind": row.kind.value,
         "machine": row.machine,

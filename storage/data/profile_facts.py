@@ -12,7 +12,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from storage.arrays import Int64, sum_at
 from storage.data.label_texts import LabelTexts
 from storage.data.shown_stacks import ShownStacks, read_shown
-from storage.data.stream_query import Asked
+from storage.data.stream_query import StreamSelection
 from storage.errors import CorruptChunk
 from storage.query.facts.decode_chunks import decode_chunks
 from storage.query.selections import label_names
@@ -49,7 +49,7 @@ class VisitFacts:
     profiles: tuple[ProfileFacts, ...] = ()
 
 
-def conditions(connection: Connection, asked: Asked) -> list[ColumnElement[bool]]:
+def conditions(connection: Connection, asked: StreamSelection) -> list[ColumnElement[bool]]:
     """The conditions on a profile, as currently valid ids."""
     return [
         profile.c.sample_type_id == asked.kind.id,
@@ -70,7 +70,9 @@ def read_sizes(
     return {id_: int(facts) for id_, facts in rows}
 
 
-def read_watched_seconds(connection: Connection, asked: Asked, ids: Sequence[UUID]) -> dict[UUID, float]:
+def read_watched_seconds(
+    connection: Connection, asked: StreamSelection, ids: Sequence[UUID]
+) -> dict[UUID, float]:
     """Seconds for which each visit sampled the event at this depth; visits that did not are left out."""
     segment = capture_segment.c
     rows = connection.execute(
@@ -97,7 +99,7 @@ class FactReader:
     def read(
         self,
         connection: Connection,
-        asked: Asked,
+        asked: StreamSelection,
         ids: Sequence[UUID],
         days: Sequence[date],
         matching: Sequence[ColumnElement[bool]],

@@ -16,12 +16,12 @@ from storage.schema import capture_segment, profile, visit
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StreamSelection:
     """A resolved selection of profiles."""
 
     selection: Selection
     campaign_id: int | None
-    """None: the standing campaign has not begun."""
+    """None: the default campaign has not begun."""
     kind: SampleType
     stacks: bool
     """The depth that is streamed: samples with stacks, or leaf-only samples if there are no stacks."""
@@ -37,7 +37,7 @@ class Asked:
         )
 
 
-def ask(connection: Connection, selection: Selection, *, stacks: bool | None = None) -> Asked:
+def resolve(connection: Connection, selection: Selection, *, stacks: bool | None = None) -> StreamSelection:
     """Resolve a selection; `stacks` is the depth that an earlier part of the stream determined.
 
     Raises `BadSelection`, `UnknownCampaign`.
@@ -45,10 +45,10 @@ def ask(connection: Connection, selection: Selection, *, stacks: bool | None = N
     kind = sample_type_of(connection, selection)
     campaign_id = campaign_of(connection, selection)
     matching = [label_names.condition(connection, matcher) for matcher in selection.matchers]
-    asked = Asked(selection, campaign_id, kind, stacks=True if stacks is None else stacks)
+    resolved = StreamSelection(selection, campaign_id, kind, stacks=True if stacks is None else stacks)
     if stacks is not None or campaign_id is None or kind.id is None:
-        return asked
-    return replace(asked, stacks=_depth(connection, asked, matching))
+        return resolved
+    return replace(resolved, stacks=_depth(connection, resolved, matching))
 
 
 def ended(selection: Selection, now: datetime) -> Selection:
@@ -60,7 +60,7 @@ def ended(selection: Selection, now: datetime) -> Selection:
     return replace(selection, end=now.astimezone(UTC))
 
 
-def _depth(connection: Connection, asked: Asked, matching: list[ColumnElement[bool]]) -> bool:
+def _depth(connection: Connection, asked: StreamSelection, matching: list[ColumnElement[bool]]) -> bool:
     """The depth by the rule of the query engine: with stacks if any matching profile has them."""
     profiles = (
         select(profile.c.stacks)

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Integer, column, select, values
 from analysis.weights import Weights, weigh
 from storage.arrays import Float, Int64
 from storage.data.stream_position import midnight
-from storage.data.stream_query import Asked
+from storage.data.stream_query import StreamSelection
 from storage.query.estimation.covered_time import facts_horizon
 from storage.query.estimation.sampling_design import Watched, read_watched
 from storage.query.estimation.strata import Strata, read_strata
@@ -74,7 +74,7 @@ class DayWeights:
         return frame.visits, frame.watched_s
 
 
-def read_day(connection: Connection, asked: Asked, day: date) -> DayWeights | None:
+def read_day(connection: Connection, asked: StreamSelection, day: date) -> DayWeights | None:
     """The weights of a day's part of the selection; None: no visit was drawn at random, or its facts are deleted."""
     selection = asked.selection
     kept = max(selection.start, facts_horizon(connection))
@@ -101,7 +101,7 @@ def read_day(connection: Connection, asked: Asked, day: date) -> DayWeights | No
     return DayWeights(day, strata, weights, watched, weight, group, _number(strata, weights, watched))
 
 
-def _ingested(connection: Connection, asked: Asked, start: datetime, whole: Strata) -> Int64:
+def _ingested(connection: Connection, asked: StreamSelection, start: datetime, whole: Strata) -> Int64:
     """Days of the selection, from `start` on, with a visit that sampled the event; other days have no weight."""
     rows = []
     for number in np.unique(whole.day).tolist():

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from storage.data import profile_facts
 from storage.data.profile_facts import FactReader, VisitFacts
 from storage.data.stream_position import Order, Place
-from storage.data.stream_query import Asked
+from storage.data.stream_query import StreamSelection
 from storage.data.stream_weights import DayWeights, VisitWeight
 from storage.data.visit_rows import VisitRow
 from storage.query.estimation.covered_time import facts_horizon
@@ -58,7 +58,7 @@ class Page:
 def read_page(
     connection: Connection,
     reader: FactReader,
-    asked: Asked,
+    asked: StreamSelection,
     rows: Sequence[VisitRow],
     weights: DayWeights | None,
 ) -> Page:
@@ -103,7 +103,7 @@ def read_page(
     return Page(tuple(seen), mine[-1].place(asked.order), taken == len(rows))
 
 
-def _weight(asked: Asked, row: VisitRow, weights: DayWeights | None) -> VisitWeight | None:
+def _weight(asked: StreamSelection, row: VisitRow, weights: DayWeights | None) -> VisitWeight | None:
     """The weight of a visit; None: it should have one and has none."""
     if asked.order is not Order.DRAWN:
         return VisitWeight(0.0, _class(row), -1)

@@ -15,7 +15,7 @@ from storage.data.profile_facts import FactReader
 from storage.data.progress import Horizon, horizon, settled
 from storage.data.snapshots import Source
 from storage.data.stream_position import Order, Place, day_of, end_of, midnight
-from storage.data.stream_query import Asked
+from storage.data.stream_query import StreamSelection
 from storage.data.stream_weights import DayWeights, read_day
 from storage.data.visit_page import Seen, read_page
 from storage.data.visit_rows import read_visits
@@ -57,7 +57,7 @@ class Walker:
         self._poll_s = poll_s
         self._functions = Functions()
 
-    def walk(self, asked: Asked, after: Place, stop: Stop) -> Iterator[Item]:
+    def walk(self, asked: StreamSelection, after: Place, stop: Stop) -> Iterator[Item]:
         """The visits behind a position in draw order, and the end of each day; then it ends."""
         if asked.campaign_id is None or asked.kind.id is None:
             return
@@ -67,7 +67,9 @@ class Walker:
             yield from self._day(asked, day, max(place, Place(midnight(day))), reader, stop)
             place = end_of(day)
 
-    def _day(self, asked: Asked, day: date, place: Place, reader: FactReader, stop: Stop) -> Iterator[Item]:
+    def _day(
+        self, asked: StreamSelection, day: date, place: Place, reader: FactReader, stop: Stop
+    ) -> Iterator[Item]:
         ingested = (*asked.drawn, visit.c.drawn_at < end_of(day).moment, capture.c.ingested > 0)
         weights: DayWeights | None = None
         first, last = True, False
@@ -87,7 +89,7 @@ class Walker:
         if weights is not None:
             yield DayOver(end_of(day), weights)
 
-    def follow(self, asked: Asked, after: Place, stop: Stop) -> Iterator[Item]:
+    def follow(self, asked: StreamSelection, after: Place, stop: Stop) -> Iterator[Item]:
         """The visits that are ingested behind a position, in ingestion order, without an end.
 
         A reprocessed visit is yielded again. Yields `Looking` whenever there is nothing new.
@@ -119,7 +121,7 @@ class Walker:
             self._functions = Functions()
         return self._functions
 
-    def _next_day(self, asked: Asked, after: Place, stop: Stop) -> date | None:
+    def _next_day(self, asked: StreamSelection, after: Place, stop: Stop) -> date | None:
         """The first day from a position on with a visit or a draw."""
         end = asked.selection.end
         if after.moment >= end:

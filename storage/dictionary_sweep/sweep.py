@@ -35,7 +35,7 @@ class Swept:
 
 
 class _Stop(Exception):
-    """The sweep was asked to stop."""
+    """A stop of the sweep was requested."""
 
 
 def sweep_if_due(

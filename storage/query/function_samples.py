@@ -84,18 +84,20 @@ def read_functions(
     scanned = scanned_sums(source, connection, selection, kind, plan)
     if scanned is None:
         return None
-    told = tell(source, connection, scanned, merging=True)
+    totals = function_totals(source, connection, scanned, merging=True)
     delta = scanned.delta.facts
-    seen = Seen(delta.visit[delta.profile], told.shape.leaf, delta.values, delta.units, _NONE)
+    seen = Seen(delta.visit[delta.profile], totals.shape.leaf, delta.values, delta.units, _NONE)
     evidence = zero_count_bound(
-        scanned.evidence(told.canonical),
+        scanned.evidence(totals.canonical),
         connection,
         selection,
         kind,
         cache=source.cache,
         planner=source.planner,
     )
-    return make(FunctionSamples(kind, told.sums, told.shape, seen, evidence, scanned.units, told.quality))
+    return make(
+        FunctionSamples(kind, totals.sums, totals.shape, seen, evidence, scanned.units, totals.quality)
+    )
 
 
 def scanned_sums(
@@ -109,7 +111,7 @@ def scanned_sums(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FunctionTotals:
     """Sums of cells by canonical function."""
 
     sums: FunctionSums
@@ -120,7 +122,9 @@ class Told:
     quality: Quality
 
 
-def tell(source: SampleSource, connection: Connection, scanned: RollupScan, *, merging: bool) -> Told:
+def function_totals(
+    source: SampleSource, connection: Connection, scanned: RollupScan, *, merging: bool
+) -> FunctionTotals:
     """The sums by function of a scan without stacks, and their quality.
 
     Raises `NotInRollup`, among others if two functions with one canonical function may be in one stack; this does not
@@ -146,17 +150,17 @@ def tell(source: SampleSource, connection: Connection, scanned: RollupScan, *, m
             # removed some.
             if not state.forgotten == len(naming.replaced) == len(functions.naming.replaced):
                 continue
-            told = source.marks.of(state)
-            if merging and told.any_nested(unsure.became_one):
+            state_marks = source.marks.of(state)
+            if merging and state_marks.any_nested(unsure.became_one):
                 raise NotInRollup
-            marks = told.of(state.leaves(stacks))
+            marks = state_marks.of(state.leaves(stacks))
             without_names = (marks & (node_marks.UNNAMED | node_marks.NO_CODE)) > 0
             quality = Quality(
                 int(units[without_names].sum()),
                 unsure.no_code,
                 int(units[(marks & node_marks.INCOMPLETE) > 0].sum()),
             )
-        return Told(found, shape, naming.canonical, quality)
+        return FunctionTotals(found, shape, naming.canonical, quality)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,16 +215,16 @@ def read_applications(
     scanned = scanned_sums(source, connection, selection, kind, plan)
     if scanned is None:
         return None
-    told = tell(source, connection, scanned, merging=False)
+    totals = function_totals(source, connection, scanned, merging=False)
     delta = scanned.delta.facts
     application = delta.application[delta.profile]
-    seen = Seen(delta.visit[delta.profile], told.shape.leaf, delta.values, delta.units, application)
+    seen = Seen(delta.visit[delta.profile], totals.shape.leaf, delta.values, delta.units, application)
     evidence = zero_count_bound(
-        by_application(scanned, told.canonical),
+        by_application(scanned, totals.canonical),
         connection,
         selection,
         kind,
         cache=source.cache,
         planner=source.planner,
     )
-    return make(ApplicationSamples(kind, seen, evidence, scanned.units, told.quality))
+    return make(ApplicationSamples(kind, seen, evidence, scanned.units, totals.quality))

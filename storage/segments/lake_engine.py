@@ -20,7 +20,7 @@ from storage.segments.segment_reading import SegmentReading
 _Answer = TypeVar("_Answer")
 _TRIES = 3
 """Attempts of a query whose files are replaced while it runs."""
-_RUNS_TOLD = 6
+_RUNS_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,10 @@ def _check_database(known: Sequence[Manifest]) -> None:
     runs = [list(days) for _, days in groupby(known, key=lambda found: found.database)]
     if len({found.database for found in known}) > 1:
         spelled = [f"{run[0].day} to {run[-1].day}" if len(run) > 1 else str(run[0].day) for run in runs]
-        told = ", ".join(spelled[:_RUNS_TOLD]) + (" …" if len(spelled) > _RUNS_TOLD else "")
+        shown = ", ".join(spelled[:_RUNS_SHOWN]) + (" …" if len(spelled) > _RUNS_SHOWN else "")
         raise BadSelection(
             "Days of the lake are from several databases, or from before and after a restore, so ids "
-            f"of functions, stacks and machines differ: {told}.",
+            f"of functions, stacks and machines differ: {shown}.",
             hint="Select the days of one database. SQL over the lake's `samples` uses names and can read "
             "all days.",
         )

@@ -8,8 +8,8 @@ byte by byte. Only their digests are stored until two agree.
 |---|---|---|
 | agreed | another machine gave the same | is kept |
 | alone | no capture of another machine holds the binary | is kept until one does (`withdraw`) |
-| unconfirmed | otherwise: another machine is to be asked | is not kept |
-| disputed | another machine gave a different one | is not kept, and no further machine is asked |
+| unconfirmed | otherwise: another machine gets a request | is not kept |
+| disputed | another machine gave a different one | is not kept, and no further request follows |
 
 Machines are distinguished by their inventory address: two names with one address are one gateway.
 """

@@ -19,7 +19,7 @@ from storage.symbols.binary_usage import Holdings, read_holdings
 from storage.symbols.caches import BuildState
 from storage.symbols.candidates import DebugFile
 from storage.symbols.reprocessing import Reprocessing
-from storage.symbols.requests import AskState
+from storage.symbols.requests import RequestState
 
 
 class Which(StrEnum):
@@ -73,7 +73,7 @@ class BinarySymbols:
     files: tuple[DebugFile, ...]
     """Candidates, best first, rejected ones last."""
     builds: tuple[BuildState, ...]
-    asked: tuple[AskState, ...]
+    asked: tuple[RequestState, ...]
     disputed: bool
     """Machines gave different symbols, and there are none from another origin."""
     reprocessing: Reprocessing | None

@@ -1,9 +1,9 @@
-"""Selects the gateways that the collector asks for missing symbols: one gateway per binary at a time.
+"""Selects the gateways that get a request for missing symbols: one gateway per binary at a time.
 
 A binary that has names, or a candidate with names, is not requested. Unconfirmed answers come first
 (`storage.symbols.answers`), then the binaries that hide the most samples. The gateway is on a machine that ran the
-binary recently. The hourly limit applies to the fleet, whatever the number of collectors, and a machine is asked
-at most once an hour.
+binary recently. The hourly limit applies to the fleet, whatever the number of collectors, and a machine gets at
+most one request an hour.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,7 +45,7 @@ MACHINE_REST: Final = timedelta(hours=1)
 ANSWER_WITHIN: Final = timedelta(hours=1)
 """A request whose collector died counts as failed after this. At least an hour, since the hourly limit counts it."""
 ATTEMPTS_LIMIT: Final = 4
-"""Machines asked for one binary before it is given up: two must agree, and two may fail."""
+"""Requests for one binary, each to another machine, before it is given up: two must agree, and two may fail."""
 FIRST_REST: Final = timedelta(hours=1)
 _LOCK: Final = 0x666C_7961_7300
 
@@ -55,13 +55,13 @@ WANTS: Final[Mapping[str, FileKind]] = {
     "kernel": FileKind.KALLSYMS,
     "module": FileKind.KALLSYMS,
 }
-"""What a gateway is asked for, by kind of binary."""
+"""What is requested from a gateway, by kind of binary."""
 
 
-class AskOutcome(StrEnum):
+class RequestOutcome(StrEnum):
     """The result of a request; the texts are stored."""
 
-    ASKED = "asked"
+    REQUESTED = "asked"
     """Not answered yet."""
     GOT = "got"
     """The answer is in use."""
@@ -92,12 +92,12 @@ class WantedBinary:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """The right to ask one gateway for one binary, once."""
+class SymbolRequest:
+    """The right to send one request for one binary to one gateway."""
 
     binary_key: str
     kind: FileKind
-    """What to ask for."""
+    """What to request."""
     name: str
     path: str
     visit_id: UUID
@@ -107,7 +107,7 @@ class Ask:
     """The machine's name."""
     address: str
     attempt: int
-    """From 1: machines asked for the binary, this one included."""
+    """From 1: requests for the binary so far, this one included."""
 
 
 def wanted(connection: Connection, *, limit: int = 100, askable: bool = False) -> list[WantedBinary]:
@@ -128,7 +128,7 @@ def wanted(connection: Connection, *, limit: int = 100, askable: bool = False) -
         ),
     )
     unconfirmed = select(symbol_ask.c.binary_key).where(
-        symbol_ask.c.binary_key == binary.c.key, symbol_ask.c.outcome == AskOutcome.UNCONFIRMED.value
+        symbol_ask.c.binary_key == binary.c.key, symbol_ask.c.outcome == RequestOutcome.UNCONFIRMED.value
     )
     conditions = []
     if askable:
@@ -166,10 +166,10 @@ def claim_ask(
     per_hour: int,
     wants: Mapping[str, FileKind] = WANTS,
     machine_rest: timedelta = MACHINE_REST,
-) -> Ask | None:
+) -> SymbolRequest | None:
     """Take the next request; None: nothing to request, or `per_hour` requests were made in the last hour.
 
-    A machine is asked at most once per `machine_rest`. Commit before asking, and record the result with
+    A machine gets at most one request per `machine_rest`. Commit before sending it, and record the result with
     `note_answer`. Any number of collectors may claim.
     """
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
@@ -194,7 +194,7 @@ def claim_ask(
         row = {
             "machine_id": found.machine_id,
             "asked_at": func.clock_timestamp(),
-            "outcome": AskOutcome.ASKED.value,
+            "outcome": RequestOutcome.REQUESTED.value,
             "detail": "",
             "attempts": attempts + 1,
             "asked": [*but, found.machine_id],
@@ -206,7 +206,7 @@ def claim_ask(
             .values(binary_key=want.binary_key, kind=kind.value, **row)
             .on_conflict_do_update(index_elements=["binary_key", "kind"], set_=row)
         )
-        return Ask(
+        return SymbolRequest(
             binary_key=want.binary_key,
             kind=kind,
             name=want.name,
@@ -220,14 +220,16 @@ def claim_ask(
     return None
 
 
-def note_answer(connection: Connection, ask: Ask, outcome: AskOutcome, detail: str = "") -> bool:
-    """Record how the request ended; False: it expired, and another machine was asked since.
+def note_answer(
+    connection: Connection, ask: SymbolRequest, outcome: RequestOutcome, detail: str = ""
+) -> bool:
+    """Record how the request ended; False: it expired, and another machine got a request since.
 
-    After `GOT` and `DISPUTED` no further machine is asked. Otherwise another may be, `ATTEMPTS_LIMIT` in all: at once
+    After `GOT` and `DISPUTED` no further request follows. Otherwise another may, `ATTEMPTS_LIMIT` in all: at once
     after `UNCONFIRMED`, an hour later after any other outcome, then two hours, and so on.
     """
-    rest = timedelta() if outcome == AskOutcome.UNCONFIRMED else FIRST_REST * 2 ** (ask.attempt - 1)
-    over = outcome in {AskOutcome.GOT, AskOutcome.DISPUTED} or ask.attempt >= ATTEMPTS_LIMIT
+    rest = timedelta() if outcome == RequestOutcome.UNCONFIRMED else FIRST_REST * 2 ** (ask.attempt - 1)
+    over = outcome in {RequestOutcome.GOT, RequestOutcome.DISPUTED} or ask.attempt >= ATTEMPTS_LIMIT
     return bool(
         connection.execute(
             update(symbol_ask)
@@ -235,7 +237,7 @@ def note_answer(connection: Connection, ask: Ask, outcome: AskOutcome, detail: s
                 symbol_ask.c.binary_key == ask.binary_key,
                 symbol_ask.c.kind == ask.kind.value,
                 symbol_ask.c.attempts == ask.attempt,
-                symbol_ask.c.outcome == AskOutcome.ASKED.value,
+                symbol_ask.c.outcome == RequestOutcome.REQUESTED.value,
             )
             .values(
                 outcome=outcome.value,
@@ -247,12 +249,12 @@ def note_answer(connection: Connection, ask: Ask, outcome: AskOutcome, detail: s
 
 
 def reopen(connection: Connection, binary_key: str, why: str) -> None:
-    """Discard the answer in use: request the binary from the next machine that was not asked yet, if any."""
+    """Discard the answer in use: request the binary from the next machine without a request so far, if any."""
     connection.execute(
         update(symbol_ask)
-        .where(symbol_ask.c.binary_key == binary_key, symbol_ask.c.outcome == AskOutcome.GOT.value)
+        .where(symbol_ask.c.binary_key == binary_key, symbol_ask.c.outcome == RequestOutcome.GOT.value)
         .values(
-            outcome=AskOutcome.UNCONFIRMED.value,
+            outcome=RequestOutcome.UNCONFIRMED.value,
             detail=sentence(why),
             again_at=case((symbol_ask.c.attempts < ATTEMPTS_LIMIT, func.clock_timestamp())),
         )
@@ -262,7 +264,7 @@ def reopen(connection: Connection, binary_key: str, why: str) -> None:
 def disputed() -> Select[Any]:
     """Keys of binaries whose machines gave different symbols, and that have no symbols from another origin."""
     return select(symbol_ask.c.binary_key).where(
-        symbol_ask.c.outcome == AskOutcome.DISPUTED.value,
+        symbol_ask.c.outcome == RequestOutcome.DISPUTED.value,
         ~select(debug_file.c.debug_file_id)
         .where(
             debug_file.c.binary_key == symbol_ask.c.binary_key,
@@ -274,25 +276,25 @@ def disputed() -> Select[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class AskState:
+class RequestState:
     """State of the requests for one binary and kind."""
 
     kind: FileKind
     machine: str
     asked_at: datetime
-    outcome: AskOutcome
+    outcome: RequestOutcome
     detail: str
     attempts: int
     again_at: datetime | None
-    """Another machine may be asked from this moment on; None: never."""
+    """Another machine may get a request from this moment on; None: never."""
 
 
-def asked(connection: Connection, binary_key: str) -> list[AskState]:
+def asked(connection: Connection, binary_key: str) -> list[RequestState]:
     """States of the requests for a binary, for display."""
     return asked_for(connection, [binary_key]).get(binary_key, [])
 
 
-def asked_for(connection: Connection, binary_keys: Iterable[str]) -> dict[str, list[AskState]]:
+def asked_for(connection: Connection, binary_keys: Iterable[str]) -> dict[str, list[RequestState]]:
     """Like `asked`, for several binaries, by key."""
     rows = connection.execute(
         select(symbol_ask, machine.c.name)
@@ -300,13 +302,13 @@ def asked_for(connection: Connection, binary_keys: Iterable[str]) -> dict[str, l
         .where(symbol_ask.c.binary_key.in_(list(binary_keys)))
         .order_by(symbol_ask.c.kind)
     )
-    found: dict[str, list[AskState]] = {}
+    found: dict[str, list[RequestState]] = {}
     for row in rows:
-        state = AskState(
+        state = RequestState(
             kind=FileKind(row.kind),
             machine=row.name,
             asked_at=row.asked_at,
-            outcome=AskOutcome(row.outcome),
+            outcome=RequestOutcome(row.outcome),
             detail=row.detail,
             attempts=row.attempts,
             again_at=row.again_at,
@@ -336,7 +338,7 @@ def _asks_since(connection: Connection, moment: ColumnElement[datetime]) -> int:
 def _machine_with(
     connection: Connection, binary_key: str, *, but: Sequence[int], rest: timedelta
 ) -> Row[int, str, str, UUID] | None:
-    """The last machine that ran the binary, is enabled in the inventory, and was not asked within `rest`."""
+    """The last machine that ran the binary, is enabled in the inventory, and got no request within `rest`."""
     asks = _asks()
     rests = (
         select(asks.c.machine_id)

@@ -2,7 +2,7 @@
 
 Servers are not trusted: the size is limited during the download, the time as a whole, and redirections must
 stay on the same server. The caller verifies the downloaded file. Failures are values. A server that does not
-respond is not asked again for a while: else every binary of a capture would wait for it.
+respond gets no request for a while: else every binary of a capture would wait for it.
 """
 
 import http.client
@@ -32,7 +32,7 @@ class DownloadLimits:
     seconds: float = 900.0
     """Time for the whole download: 4 GiB at 5 MB/s."""
     retry_s: float = 60.0
-    """Time until a server that did not respond is asked again."""
+    """Time until the next request to a server that did not respond."""
 
 
 @dataclass(frozen=True, slots=True)

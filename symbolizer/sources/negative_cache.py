@@ -14,7 +14,7 @@ class NegativeCache(Protocol):
         """Why it is missing, as a sentence; None: not recorded, or expired."""
 
     def note(self, key: str, kind: str, place: str, *, reason: str, seconds: float) -> None:
-        """Record that it is missing; the place is not asked again for `seconds`."""
+        """Record that it is missing; the place gets no request for `seconds`."""
 
 
 class StoredNegativeCache:

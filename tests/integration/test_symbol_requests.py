@@ -35,7 +35,7 @@ from storage.schema import binary, debug_file, machine, symbol_answer, symbol_as
 from storage.symbols import candidates, reprocessing, requests
 from storage.symbols.answers import Standing
 from storage.symbols.missing_symbols import Which
-from storage.symbols.requests import AskOutcome
+from storage.symbols.requests import RequestOutcome
 from symbolizer.elf.file import ElfFile
 from symbolizer.elf.symtab import read_symbols
 from symbolizer.images.resolve import Resolver
@@ -141,7 +141,7 @@ def gives(*, kernel: bytes = TABLE, file: bytes = FILE) -> Symbols:
     return answer
 
 
-def outcome(engine: Engine, build_id: bytes) -> tuple[AskOutcome, str]:
+def outcome(engine: Engine, build_id: bytes) -> tuple[RequestOutcome, str]:
     with engine.connect() as connection:
         [state] = requests.asked(connection, build_id.hex())
     return state.outcome, state.detail
@@ -180,7 +180,7 @@ def test_a_program_is_asked_for_by_its_build(
     rest_is_over(engine)
     assert look(engine, archive) == 1
     assert gateway.asked[1].build_id == PROGRAM
-    assert outcome(engine, PROGRAM) == (AskOutcome.GOT, "")
+    assert outcome(engine, PROGRAM) == (RequestOutcome.GOT, "")
     assert names(resolve(engine, archive, tmp_path / "after", capture))[3] == "serve"
     rest_is_over(engine)
     assert look(engine, archive) == 0
@@ -216,16 +216,16 @@ def test_the_vdso_of_another_kernel_is_named_by_its_image(engine: Engine, archiv
     assert names(resolve(engine, archive, tmp_path / "worker", message)) == [symbols.symbol(0).name]
 
 
-WRONG: list[tuple[Symbols, AskOutcome, str]] = [
-    (gives(kernel=TABLE.replace(b"0b" * 20, b"0e" * 20).replace(b"0c" * 20, b"0f" * 20)), AskOutcome.FAILED, "Another kernel"),
-    (gives(kernel=FILE), AskOutcome.FAILED, PROGRAM.hex()),
-    (gives(kernel=b"noise" * 100), AskOutcome.FAILED, ""),
-    (lambda _: iter([b"\xff\xff\xff"]), AskOutcome.FAILED, "protocol"),
-    (lambda _: iter(list(symbols_of(TABLE))[:-1]), AskOutcome.FAILED, "stopped before its end"),
-    (lambda _: iter([gateway_pb2.SymbolsReply(refusal=gateway_pb2.SymbolsRefusal(reason=2, message="never"))]), AskOutcome.REFUSED, "never"),
-    (lambda _: iter([gateway_pb2.SymbolsReply(refusal=gateway_pb2.SymbolsRefusal(reason=4))]), AskOutcome.ABSENT, "refused"),
-    (lambda _: iter([gateway_pb2.SymbolsReply(refusal=gateway_pb2.SymbolsRefusal(reason=99))]), AskOutcome.FAILED, "refused"),
-    (lambda _: 1 / 0, AskOutcome.FAILED, "UNKNOWN"),
+WRONG: list[tuple[Symbols, RequestOutcome, str]] = [
+    (gives(kernel=TABLE.replace(b"0b" * 20, b"0e" * 20).replace(b"0c" * 20, b"0f" * 20)), RequestOutcome.FAILED, "Another kernel"),
+    (gives(kernel=FILE), RequestOutcome.FAILED, PROGRAM.hex()),
+    (gives(kernel=b"noise" * 100), RequestOutcome.FAILED, ""),
+    (lambda _: iter([b"\xff\xff\xff"]), RequestOutcome.FAILED, "protocol"),
+    (lambda _: iter(list(symbols_of(TABLE))[:-1]), RequestOutcome.FAILED, "stopped before its end"),
+    (lambda _: iter([gateway_pb2.SymbolsReply(refusal=gateway_pb2.SymbolsRefusal(reason=2, message="never"))]), RequestOutcome.REFUSED, "never"),
+    (lambda _: iter([gateway_pb2.SymbolsReply(refusal=gateway_pb2.SymbolsRefusal(reason=4))]), RequestOutcome.ABSENT, "refused"),
+    (lambda _: iter([gateway_pb2.SymbolsReply(refusal=gateway_pb2.SymbolsRefusal(reason=99))]), RequestOutcome.FAILED, "refused"),
+    (lambda _: 1 / 0, RequestOutcome.FAILED, "UNKNOWN"),
 ]  # fmt: skip
 
 
@@ -270,7 +270,7 @@ def test_a_gateway_that_hangs_is_given_up(
         assert look(engine, archive, patience_s=600, stop=stop) == 1
     finally:
         gone.set()
-    assert outcome(engine, KERNEL) == (AskOutcome.FAILED, "The collector was stopped.")
+    assert outcome(engine, KERNEL) == (RequestOutcome.FAILED, "The collector was stopped.")
 
 
 def test_a_machine_that_is_down_costs_one_ask(engine: Engine, archive: Archive, capture: capture_pb2.Capture):
@@ -345,14 +345,14 @@ def test_a_machine_that_lies_names_nothing_of_the_fleet(pair: Pair, engine: Engi
     pair.n.symbols, pair.m.symbols = gives(file=LIE), gives()
     assert look(engine, archive) == 1
     assert outcome(engine, PROGRAM) == (
-        AskOutcome.UNCONFIRMED,
+        RequestOutcome.UNCONFIRMED,
         "It is used when another machine sends the same symbols.",
     )
     assert stored(engine) == {}
     assert look(engine, archive) == 1
     assert pair.asked == [1, 1]
     found, why = outcome(engine, PROGRAM)
-    assert found is AskOutcome.DISPUTED
+    assert found is RequestOutcome.DISPUTED
     assert why.startswith("m and n sent different symbols: one of the machines, or its binary,")
     assert stored(engine) == {}
     assert pair.names(of=0) == pair.names(of=1) == NAMELESS
@@ -409,7 +409,7 @@ def test_what_two_machines_give_alike_names_the_fleet(pair: Pair, engine: Engine
     pair.m.symbols = pair.n.symbols = gives()
     assert look(engine, archive, times=3) == 2
     assert pair.asked == [1, 1]
-    assert outcome(engine, PROGRAM) == (AskOutcome.GOT, "")
+    assert outcome(engine, PROGRAM) == (RequestOutcome.GOT, "")
     assert stored(engine) == {PROGRAM.hex(): ("two machines: n, m", None)}
     assert pair.names(of=0)[3] == pair.names(of=1)[3] == "serve"
 
@@ -418,10 +418,10 @@ def test_both_asks_count(pair: Pair, engine: Engine, archive: Archive):
     only_the_program(engine)
     pair.m.symbols = pair.n.symbols = gives()
     assert look(engine, archive, per_hour=1, times=3) == 1
-    assert outcome(engine, PROGRAM)[0] is AskOutcome.UNCONFIRMED
+    assert outcome(engine, PROGRAM)[0] is RequestOutcome.UNCONFIRMED
     rest_is_over(engine)
     assert look(engine, archive, per_hour=1, times=3) == 1
-    assert outcome(engine, PROGRAM)[0] is AskOutcome.GOT
+    assert outcome(engine, PROGRAM)[0] is RequestOutcome.GOT
 
 
 def test_another_name_of_a_machine_confirms_nothing(pair: Pair, engine: Engine, archive: Archive):
@@ -433,7 +433,7 @@ def test_another_name_of_a_machine_confirms_nothing(pair: Pair, engine: Engine, 
     assert look(engine, archive, times=3) == 1
     rest_is_over(engine)
     assert look(engine, archive, times=3) == 0
-    assert outcome(engine, PROGRAM)[0] is AskOutcome.UNCONFIRMED
+    assert outcome(engine, PROGRAM)[0] is RequestOutcome.UNCONFIRMED
     assert pair.asked == [0, 1]
     assert stored(engine) == {}
 
@@ -444,7 +444,7 @@ def test_what_one_machine_runs_alone_is_named_by_it_until_another_runs_it(
     only_the_program(engine)
     gateway.symbols = gives(file=LIE)
     assert look(engine, archive) == 1
-    assert outcome(engine, PROGRAM) == (AskOutcome.GOT, "")
+    assert outcome(engine, PROGRAM) == (RequestOutcome.GOT, "")
     assert stored(engine) == {PROGRAM.hex(): ("one machine: m", "m")}
     assert names(resolve(engine, archive, tmp_path / "alone", capture))[3] == "evil"
     looked_at = sweep.withdraw_symbols(engine, None)
@@ -461,7 +461,7 @@ def test_what_one_machine_runs_alone_is_named_by_it_until_another_runs_it(
         2,
         "n runs it, too. The symbols that only m sent are no longer used.",
     )
-    assert outcome(engine, PROGRAM) == (AskOutcome.UNCONFIRMED, again.why)
+    assert outcome(engine, PROGRAM) == (RequestOutcome.UNCONFIRMED, again.why)
 
 
 def test_what_was_withdrawn_is_asked_for_once_more(pair: Pair, engine: Engine, archive: Archive):
@@ -504,7 +504,7 @@ def test_of_a_kernel_the_parts_are_used_that_two_machines_give_alike(
     pair.m.symbols = gives(kernel=table(b"vfs_read", ("ext4", MODULE), ("evil", OTHER_MODULE)))
     pair.n.symbols = gives(kernel=table(b"vfs_read", ("dm", b"\x0e" * 20), ("ext4", MODULE)))
     assert look(engine, archive, times=2) == 2
-    assert outcome(engine, KERNEL) == (AskOutcome.GOT, "")
+    assert outcome(engine, KERNEL) == (RequestOutcome.GOT, "")
     assert stored(engine) == {key.hex(): ("two machines: n, m", None) for key in (KERNEL, MODULE)}
     assert pair.names()[:3] == ["vfs_read", "ext4_open", "vfs_read"]
     with engine.connect() as connection:
@@ -519,20 +519,20 @@ def test_a_module_that_machines_dispute_is_left_out_and_reported(
     pair.m.symbols = gives(kernel=table(b"vfs_read", ("ext4", MODULE)))
     pair.n.symbols = gives(kernel=table(b"vfs_read", ("ext4", MODULE)).replace(b"ext4_open", b"ext4_evil"))
     assert look(engine, archive, times=2) == 2
-    assert outcome(engine, KERNEL) == (AskOutcome.GOT, "")
+    assert outcome(engine, KERNEL) == (RequestOutcome.GOT, "")
     assert pair.names()[:3] == ["vfs_read", "[ext4]+0x1f", "vfs_read"]
     rest_is_over(engine)
     with engine.begin() as connection:
         connection.execute(update(binary).where(binary.c.kind != "module").values(status="full"))
     assert look(engine, archive) == 1
-    assert outcome(engine, MODULE)[0] is AskOutcome.DISPUTED
+    assert outcome(engine, MODULE)[0] is RequestOutcome.DISPUTED
 
 
 def test_a_machine_that_lies_names_nothing_of_the_kernel(pair: Pair, engine: Engine, archive: Archive):
     pair.m.symbols = gives(kernel=table(b"vfs_read", ("ext4", MODULE)))
     pair.n.symbols = gives(kernel=table(b"evil", ("ext4", MODULE)))
     assert look(engine, archive, times=2) == 2
-    assert outcome(engine, KERNEL)[0] is AskOutcome.DISPUTED
+    assert outcome(engine, KERNEL)[0] is RequestOutcome.DISPUTED
     assert stored(engine) == {}
     assert pair.names() == NAMELESS
 
@@ -547,6 +547,9 @@ def test_a_machine_says_nothing_of_a_kernel_that_it_was_not_seen_to_run(
         connection.execute(update(binary).where(binary.c.kind == "file").values(status="full"))
     assert look(engine, archive) == 1
     found, why = outcome(engine, MODULE)
-    assert (found, why) == (AskOutcome.FAILED, f"No capture of that machine contains the kernel {'ab' * 20}.")
+    assert (found, why) == (
+        RequestOutcome.FAILED,
+        f"No capture of that machine contains the kernel {'ab' * 20}.",
+    )
     with engine.connect() as connection:
         assert not connection.execute(select(symbol_answer)).all()

@@ -12,7 +12,7 @@ from storage.query.cells.seen_machines import about_machines
 from storage.query.estimation.estimates import Interval, total_of
 from storage.query.estimation.sampling_design import Design
 from storage.query.estimation.visit_evidence import Details
-from storage.query.estimation.visit_totals import Contributions, PerVisit, nobody
+from storage.query.estimation.visit_totals import Contributions, PerVisit, no_visits
 from storage.rollup.long_moments import Parts
 from storage.rollup.moments import Sums, machine_bit
 
@@ -123,7 +123,7 @@ class Merged:
     def nothing(self) -> Moments:
         """The moments of one row without samples."""
         none = Pairs(*(np.zeros(0, np.int64),) * 2, *(np.zeros(0),) * 5)
-        return self._moments_of(none, nobody(1), none, 1)
+        return self._moments_of(none, no_visits(1), none, 1)
 
     def __len__(self) -> int:
         """The number of delta visits."""

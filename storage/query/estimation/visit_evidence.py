@@ -16,7 +16,7 @@ from analysis.weights import Weights
 from storage.arrays import Float, Int64, sorting, sum_at
 from storage.query.estimation import visit_totals
 from storage.query.estimation.sampling_design import Design, Ids
-from storage.query.estimation.visit_totals import Contributions, PerVisit, nobody
+from storage.query.estimation.visit_totals import Contributions, PerVisit, no_visits
 from storage.query.stacks.stack_tree import Shape
 
 Counts = Sequence[int | None]
@@ -185,7 +185,7 @@ class Visits:
 
     def nothing(self) -> Moments | None:
         """The moments of one row without samples; None as for others."""
-        return self.moments(nobody(1))
+        return self.moments(no_visits(1))
 
     def of_functions(self, functions: Int64, found: PerVisit, *, own: bool) -> Moments | None:  # noqa: ARG002 - as `Merged`
         """The moments of functions, from the amounts of each visit."""

@@ -44,8 +44,8 @@ def read_visit_times(
 ) -> VisitTimes:
     """The visits drawn in [start, end), in this snapshot; `campaign_id` None: the campaign has not begun."""
     if campaign_id is None:
-        nobody = np.zeros(0, np.bool_)
-        return VisitTimes(np.zeros(0, "S16"), np.zeros(0), nobody, nobody, None)
+        no_flags = np.zeros(0, np.bool_)
+        return VisitTimes(np.zeros(0, "S16"), np.zeros(0), no_flags, no_flags, None)
     c = visit.c
     rows = read_fixed(
         connection,

@@ -153,7 +153,7 @@ def _added(of: Int64, amounts: _Amounts, size: int) -> _Amounts:
     return (weight_at if amounts.dtype == np.float64 else sum_at)(of, amounts, size)
 
 
-def nobody(rows: int) -> PerVisit:
+def no_visits(rows: int) -> PerVisit:
     """Rows without any visit's amounts."""
     return PerVisit(*(np.zeros(0, np.int64),) * 3, rows)
 

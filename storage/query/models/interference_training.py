@@ -107,8 +107,8 @@ def _by_others(reading: StoreReading, wanted: Wanted, fleet: Trained) -> Trained
     if not failed:
         return fleet
     first = {
-        name: Unavailable(told.reason, f"{told.detail} {failed[0]}")
-        for name, told in fleet.unavailable.items()
+        name: Unavailable(without.reason, f"{without.detail} {failed[0]}")
+        for name, without in fleet.unavailable.items()
     }
     return replace(fleet, unavailable=first)
 

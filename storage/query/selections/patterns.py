@@ -72,8 +72,8 @@ def _options() -> "re2.Options":
 
 
 def _reason(error: "re2.error") -> str:
-    told = error.args[0] if error.args else b""
-    return told.decode("utf-8", "replace") if isinstance(told, bytes) else str(told)
+    message = error.args[0] if error.args else b""
+    return message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
 
 
 def _position(pattern: str, reason: str) -> int:

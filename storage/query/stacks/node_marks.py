@@ -52,7 +52,7 @@ class BaseMarks:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StateMarks:
     """The marks of a state's nodes."""
 
     base: BaseMarks
@@ -83,24 +83,24 @@ class NodeMarks:
         """`functions` must have those of every state used here; `base` belongs to all these states."""
         self._functions = functions
         self._base = base
-        self._last: tuple[Overlay, Told] | None = None
+        self._last: tuple[Overlay, StateMarks] | None = None
 
-    def of(self, state: State) -> Told:
+    def of(self, state: State) -> StateMarks:
         """The marks of this state's nodes; its functions must be loaded."""
         last = self._last
         if last is None or last[0] is not state.overlay:
             last = self._last = state.overlay, self._with_overlay(state.overlay)
         return last[1]
 
-    def _with_overlay(self, overlay: Overlay) -> Told:
+    def _with_overlay(self, overlay: Overlay) -> StateMarks:
         functions = self._functions
         nameless, marker = _missing(functions.status(overlay.function), functions.kind(overlay.function))
-        told = Told(
+        found = StateMarks(
             self._base,
             np.zeros(len(overlay), np.uint8),
             np.zeros(int(overlay.function.max(initial=0)) + 1, np.bool_),
         )
-        own = told.marks
+        own = found.marks
         own[nameless] |= UNNAMED
         own[nameless | marker] |= NO_CODE
         own[marker & (overlay.depth == 1)] |= INCOMPLETE
@@ -108,9 +108,9 @@ class NodeMarks:
         bounds = np.append(group_starts(overlay.depth[by_depth]), len(own))
         for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             level = by_depth[low:high]
-            own[level] |= told.of(overlay.parent[level]) & _INHERITED
-        told.nested[overlay.function[~overlay.outermost]] = True
-        return told
+            own[level] |= found.of(overlay.parent[level]) & _INHERITED
+        found.nested[overlay.function[~overlay.outermost]] = True
+        return found
 
 
 def _missing(status: Kinds, kind: Kinds) -> tuple[Bool, Bool]:

@@ -11,7 +11,7 @@ from storage.archive import Archive
 from storage.schema import machine, symbol_answer
 from storage.symbols import requests
 from storage.symbols.answers import Answer, Standing, Verdict, held_elsewhere, ran, weigh
-from storage.symbols.requests import AskOutcome, claim_ask, note_answer
+from storage.symbols.requests import RequestOutcome, claim_ask, note_answer
 from storage.symbols.symbol_retention import retain_symbols
 from tests.binary_fleet import NAMELESS, Fleet
 
@@ -96,7 +96,7 @@ def test_an_upgrade_keeps_files_and_asks_of_before(fleet: Fleet):
     with fleet.engine.begin() as connection:
         ask = claim_ask(connection, per_hour=10)
         assert ask is not None
-        note_answer(connection, ask, AskOutcome.GOT)
+        note_answer(connection, ask, RequestOutcome.GOT)
         config = migrate._config()
         config.attributes["connection"] = connection
         command.downgrade(config, "0005")
@@ -111,7 +111,7 @@ def test_an_upgrade_keeps_files_and_asks_of_before(fleet: Fleet):
         file = connection.execute(text("SELECT origin, machine_id, rejected FROM debug_file")).one()
         assert tuple(file) == ("gateway", None, None), "it is used as before"
         [state] = requests.asked(connection, "aa")
-        assert (state.outcome, state.machine, state.attempts) == (AskOutcome.GOT, ask.machine, 1)
+        assert (state.outcome, state.machine, state.attempts) == (RequestOutcome.GOT, ask.machine, 1)
         row = connection.execute(text("SELECT asked_at, asked_times FROM symbol_ask")).one()
         assert row.asked_times == [row.asked_at]
         assert claim_ask(connection, per_hour=1) is None, "the ask of before counts"

@@ -12,7 +12,15 @@ from storage.schema import binary, machine, symbol_ask
 from storage.symbols import candidates
 from storage.symbols.candidates import UPLOAD, Candidate
 from storage.symbols.kinds import FileKind, Quality
-from storage.symbols.requests import ATTEMPTS_LIMIT, Ask, AskOutcome, asked, claim_ask, note_answer, wanted
+from storage.symbols.requests import (
+    ATTEMPTS_LIMIT,
+    RequestOutcome,
+    SymbolRequest,
+    asked,
+    claim_ask,
+    note_answer,
+    wanted,
+)
 from tests.binary_fleet import FULL, Fleet
 
 pytestmark = pytest.mark.integration
@@ -23,18 +31,18 @@ def fleet(engine: Engine) -> Fleet:
     return Fleet(engine)
 
 
-def claim(fleet: Fleet, per_hour: int = 100) -> Ask | None:
+def claim(fleet: Fleet, per_hour: int = 100) -> SymbolRequest | None:
     with fleet.engine.begin() as connection:
         return claim_ask(connection, per_hour=per_hour)
 
 
-def claimed(fleet: Fleet) -> Ask:
+def claimed(fleet: Fleet) -> SymbolRequest:
     ask = claim(fleet)
     assert ask is not None
     return ask
 
 
-def answer(fleet: Fleet, ask: Ask, outcome: AskOutcome, detail: str = "") -> bool:
+def answer(fleet: Fleet, ask: SymbolRequest, outcome: RequestOutcome, detail: str = "") -> bool:
     with fleet.engine.begin() as connection:
         return note_answer(connection, ask, outcome, detail)
 
@@ -108,7 +116,7 @@ class TestClaim:
         fleet.visit({"aa": (50, 50)}, machine=1, at=datetime.now(UTC) - timedelta(hours=1))
         last = fleet.visit({"aa": (50, 50)}, machine=2)
         ask = claimed(fleet)
-        assert ask == Ask(
+        assert ask == SymbolRequest(
             binary_key="aa", kind=FileKind.SYMBOLS, name="aa.so", path="/usr/lib/aa.so", visit_id=last,
             machine_id=fleet.machines[2], machine="m2", address="h2:1", attempt=1,
         )  # fmt: skip
@@ -147,7 +155,7 @@ class TestClaim:
         for number in range(4):
             fleet.visit({f"b{number}{n}": (50, 50) for n in range(3)}, machine=number)
         ready = threading.Barrier(8)
-        got: list[Ask | None] = []
+        got: list[SymbolRequest | None] = []
 
         def work() -> None:
             ready.wait(30)
@@ -168,27 +176,27 @@ class TestClaim:
 
 
 class TestAnswers:
-    def everywhere(self, fleet: Fleet) -> Ask:
+    def everywhere(self, fleet: Fleet) -> SymbolRequest:
         for number in range(4):
             fleet.visit({"aa": (50, 50)}, machine=number)
         return claimed(fleet)
 
     def test_what_was_got_is_never_asked_for_again(self, fleet: Fleet):
         ask = self.everywhere(fleet)
-        assert answer(fleet, ask, AskOutcome.GOT, "12 kB")
+        assert answer(fleet, ask, RequestOutcome.GOT, "12 kB")
         let_pass(fleet, 1000)
         assert claim(fleet) is None
         with fleet.engine.connect() as connection:
             [state] = asked(connection, "aa")
-        assert (state.outcome, state.detail, state.again_at) == (AskOutcome.GOT, "12 kB", None)
+        assert (state.outcome, state.detail, state.again_at) == (RequestOutcome.GOT, "12 kB", None)
         assert state.machine == ask.machine
 
     def test_after_a_refusal_another_machine_is_asked_later(self, fleet: Fleet):
         machines, rests = set(), []
-        ask: Ask | None = self.everywhere(fleet)
+        ask: SymbolRequest | None = self.everywhere(fleet)
         while ask is not None:
             machines.add(ask.machine)
-            assert answer(fleet, ask, AskOutcome.REFUSED, "symbols are not given away here")
+            assert answer(fleet, ask, RequestOutcome.REFUSED, "symbols are not given away here")
             assert claim(fleet) is None
             rests.append(1.1 * 2 ** (ask.attempt - 1))
             let_pass(fleet, rests[-1])
@@ -204,6 +212,6 @@ class TestAnswers:
         second = claimed(fleet)
         assert second.attempt == 2
         assert second.machine != first.machine
-        assert not answer(fleet, first, AskOutcome.GOT), "too late"
-        assert answer(fleet, second, AskOutcome.ABSENT)
-        assert not answer(fleet, second, AskOutcome.GOT), "it was answered"
+        assert not answer(fleet, first, RequestOutcome.GOT), "too late"
+        assert answer(fleet, second, RequestOutcome.ABSENT)
+        assert not answer(fleet, second, RequestOutcome.GOT), "it was answered"

@@ -23,7 +23,7 @@ from storage.symbols import absences, builds, candidates, requests, sources, sym
 from storage.symbols import reprocessing as reprocessings
 from storage.symbols.candidates import UPLOAD, Candidate
 from storage.symbols.kinds import FileKind, Quality
-from storage.symbols.requests import AskOutcome
+from storage.symbols.requests import RequestOutcome
 from storage.symbols.symbol_retention import RetainedSymbols, retain_symbols
 from tests.binary_fleet import NAMELESS, Fleet
 
@@ -206,7 +206,7 @@ def test_notes_go_when_they_are_over(store: Store):
         candidates.remove(connection, "ran", candidates.every(connection, "ran")[0].sha256)
         ask = requests.claim_ask(connection, per_hour=1)
         assert ask is not None
-        requests.note_answer(connection, ask, AskOutcome.GOT)
+        requests.note_answer(connection, ask, RequestOutcome.GOT)
     store.age(1)
     assert store.retain().notes == 1, "the absence"
     with store.engine.begin() as connection:

@@ -17,11 +17,11 @@ from storage import inventory
 from storage.errors import ArchiveUnavailable, DatabaseBusy
 from storage.symbols import requests
 from storage.symbols.kinds import FileKind
-from storage.symbols.requests import Ask, AskOutcome
+from storage.symbols.requests import RequestOutcome, SymbolRequest
 from symbolizer.errors import MalformedImage
 from tests.fake_gateways import serving, symbols_of
 
-ASK = Ask(
+ASK = SymbolRequest(
     binary_key="aa", kind=FileKind.SYMBOLS, name="app", path="/bin/app", visit_id=UUID(int=1), machine_id=1,
     machine="node7", address="", attempt=1,
 )  # fmt: skip
@@ -40,11 +40,11 @@ class Accepting:
     def __init__(self, *errors: Exception) -> None:
         self.errors = list(errors)
 
-    def __call__(self, _ask: Ask, path: Path, name: str) -> tuple[AskOutcome, str]:
+    def __call__(self, _ask: SymbolRequest, path: Path, name: str) -> tuple[RequestOutcome, str]:
         assert (path.read_bytes(), name) == (b"file", "app")
         if self.errors:
             raise self.errors.pop(0)
-        return AskOutcome.GOT, ""
+        return RequestOutcome.GOT, ""
 
 
 def look(monkeypatch: pytest.MonkeyPatch, accept: Accepting, *, stopped: bool = False) -> tuple[Any, ...]:
@@ -91,7 +91,7 @@ def test_what_cannot_be_taken_in_fails_that_ask_only(
     monkeypatch: pytest.MonkeyPatch, error: Exception, says: str
 ):
     outcome, detail = look(monkeypatch, Accepting(error))
-    assert outcome == AskOutcome.FAILED
+    assert outcome == RequestOutcome.FAILED
     assert says in detail
 
 
@@ -101,7 +101,7 @@ def test_a_full_disk_fails_that_ask_only(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr("collector.symbol_requests.tempfile", type("", (), {"TemporaryDirectory": full}))
     outcome, detail = look(monkeypatch, Accepting())
-    assert outcome == AskOutcome.FAILED
+    assert outcome == RequestOutcome.FAILED
     assert "No space left" in detail
 
 

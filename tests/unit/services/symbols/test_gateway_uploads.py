@@ -12,10 +12,10 @@ from services.symbols import gateway_uploads
 from storage.archive import Archive
 from storage.symbols.answers import Standing
 from storage.symbols.kinds import FileKind
-from storage.symbols.requests import Ask, AskOutcome
+from storage.symbols.requests import RequestOutcome, SymbolRequest
 from symbolizer.inspection.gateway_symbols import RejectedSymbols, StoredSymbols
 
-ASK = Ask(
+ASK = SymbolRequest(
     binary_key="aa", kind=FileKind.SYMBOLS, name="app", path="/bin/app", visit_id=UUID(int=1), machine_id=1,
     machine="node7", address="unix:/x", attempt=1,
 )  # fmt: skip
@@ -28,7 +28,7 @@ def terms(per_hour: int) -> gateway_uploads.SymbolRequestTerms | None:
 
 def accept(
     monkeypatch: pytest.MonkeyPatch, taken: StoredSymbols | RejectedSymbols, *, broken: bool = False
-) -> tuple[tuple[AskOutcome, str], list[Any]]:
+) -> tuple[tuple[RequestOutcome, str], list[Any]]:
     told: list[Any] = []
 
     def call(key: str, why: str) -> None:
@@ -50,28 +50,28 @@ def test_nobody_is_asked_unless_a_rate_is_set():
 
 def test_workers_are_told_of_every_binary_that_may_have_names(monkeypatch: pytest.MonkeyPatch):
     answer, told = accept(monkeypatch, StoredSymbols(("aa", "bb")))
-    assert answer == (AskOutcome.GOT, "")
+    assert answer == (RequestOutcome.GOT, "")
     assert [key for key, _ in told] == ["aa", "bb"]
     assert all("node7" in why for _, why in told)
 
 
 def test_a_broker_that_is_away_does_not_undo_what_was_kept(monkeypatch: pytest.MonkeyPatch):
     answer, told = accept(monkeypatch, StoredSymbols(("aa", "bb")), broken=True)
-    assert answer == (AskOutcome.GOT, "")
+    assert answer == (RequestOutcome.GOT, "")
     assert len(told) == 2
 
 
 def test_what_is_of_no_use_is_said(monkeypatch: pytest.MonkeyPatch):
     assert accept(monkeypatch, RejectedSymbols("It is stripped.")) == (
-        (AskOutcome.FAILED, "It is stripped."),
+        (RequestOutcome.FAILED, "It is stripped."),
         [],
     )
 
 
 def test_of_what_is_not_used_yet_no_worker_hears(monkeypatch: pytest.MonkeyPatch):
     for standing, outcome in (
-        (Standing.UNCONFIRMED, AskOutcome.UNCONFIRMED),
-        (Standing.DISPUTED, AskOutcome.DISPUTED),
+        (Standing.UNCONFIRMED, RequestOutcome.UNCONFIRMED),
+        (Standing.DISPUTED, RequestOutcome.DISPUTED),
     ):
         assert accept(monkeypatch, StoredSymbols((), standing, "why")) == ((outcome, "why"), [])
-    assert accept(monkeypatch, StoredSymbols(("aa",), Standing.ALONE))[0] == (AskOutcome.GOT, "")
+    assert accept(monkeypatch, StoredSymbols(("aa",), Standing.ALONE))[0] == (RequestOutcome.GOT, "")
