@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Engine, delete, insert, literal, select, text
 from storage import partitions
 from storage.blobs.fact_blobs import decode_many, encode
 from storage.coverage import utilisation_class
-from storage.rollup import moments_codec, rollup_days
+from storage.rollup import rollup_days, unpacked_moments
 from storage.rollup.moments import machine_bit
 from storage.schema import (
     campaign,
@@ -329,7 +329,7 @@ def stored(engine: Engine) -> tuple[dict[Key, Cell], dict[Key, tuple[int, float]
             row.profiles, row.visits, row.samples, row.total,
         )  # fmt: skip
         if row.moments is not None:
-            sums = moments_codec.decode([bytes(row.moments)]).in_units()
+            sums = unpacked_moments.decode([bytes(row.moments)]).in_units()
             assert sums.visits.tolist() == [row.visits]
             columns = [
                 c.tolist() for c in (

@@ -12,7 +12,7 @@ from storage.blobs.fact_blobs import decode_lines, decode_many
 from storage.dictionary_sweep.marks import Int64s, Marks
 from storage.dictionary_sweep.stream import Batch, stream
 from storage.errors import CorruptCell, CorruptChunk
-from storage.rollup import long_moments_codec, moments_codec
+from storage.rollup import long_moments_codec, unpacked_moments
 from storage.schema import (
     DIMENSIONS,
     capture_counter,
@@ -145,7 +145,7 @@ def _of_stacks(blobs: Blobs, stacks: Int64s) -> Int64s:
 
 
 def _of_moments(blobs: Blobs, _: Int64s) -> Int64s:
-    return moments_codec.decode(blobs).function
+    return unpacked_moments.decode(blobs).function
 
 
 def _of_weighted(blobs: Blobs, _: Int64s) -> Int64s:

@@ -10,7 +10,7 @@ import numpy as np
 from storage.arrays import Bool, Int64
 from storage.blobs.columns import steps
 from storage.errors import CorruptCell
-from storage.rollup import moments, moments_codec, visit_list_codec, visit_lists
+from storage.rollup import moments, moments_codec, unpacked_moments, visit_list_codec, visit_lists
 from storage.rollup.moments import Sums
 from storage.rollup.moments_codec import HEAD, ONE, ONE_CELL, VERSION, pack_functions, parted
 from storage.rollup.visit_lists import VisitLists
@@ -38,7 +38,7 @@ def add(before: Sequence[bytes | memoryview | None], gained: VisitLists) -> tupl
     visits, bad[listed] = visit_lists.add(*found, gained.of(listed))
 
     summed = np.flatnonzero(there & ~kept)
-    sums = moments_codec.decode(blobs_of(summed))
+    sums = unpacked_moments.decode(blobs_of(summed))
     if len(summed):
         sums = moments.add(sums, gained.of(summed).sums())
         bad[summed] = sums.negative()
@@ -67,7 +67,7 @@ def merged(blobs: Sequence[bytes | memoryview], into: Int64, cells: int) -> list
         if lists:
             new = encode_lists(decode_lists(of).into(there, len(wanted)))
         else:
-            new = moments_codec.encode(moments.into(moments_codec.decode(of), there, len(wanted)))
+            new = moments_codec.encode(moments.into(unpacked_moments.decode(of), there, len(wanted)))
         for i, blob in zip(wanted.tolist(), new, strict=True):
             result[i] = blob
     return result
@@ -128,7 +128,7 @@ def _decoded(
     """Return (cells of one visit, their visits), (cells of several visits, their visits). Raises `CorruptCell`."""
     kinds = np.array([blob[1] for blob in blobs], np.int64)
     single, several = np.flatnonzero(kinds == ONE), np.flatnonzero(kinds != ONE)
-    ones = _single_visits(moments_codec.decode([blobs[i] for i in single.tolist()]))
+    ones = _single_visits(unpacked_moments.decode([blobs[i] for i in single.tolist()]))
     heads, bodies = parted([blobs[i] for i in several.tolist()])
     rows, divisor = (np.array([head[i] for head in heads], np.int64) for i in (2, 3))
     return (single, ones), (several, visit_list_codec.decode(bodies, rows, divisor))

@@ -30,7 +30,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from storage.arrays import Bool, Float, Int64
 from storage.blobs.fact_blobs import decode_many
 from storage.errors import CorruptCell, CorruptChunk
-from storage.rollup import cell_rows, long_moments_codec, moments_codec
+from storage.rollup import cell_rows, long_moments_codec, moments_codec, unpacked_moments
 from storage.rollup.cell_rows import MAX_BYTES, Columns
 from storage.rollup.cubes import DAY, HOUR, HOURS_A_DAY, Source, day_of
 from storage.rollup.long_moments import Parts
@@ -80,7 +80,7 @@ class Cells:
     units: Int64
     moments: Sums | None
     """In units; None if not read."""
-    unpacked: moments_codec.Unpacked
+    unpacked: unpacked_moments.Unpacked
     """The encoded moments, from which `of_functions` decodes."""
     version: Int64
     """Version of each cell's row, which changes with every write; 0 if not read."""
@@ -200,9 +200,9 @@ def read_cells(
     sums = None
     if moments:
         read = functions is Functions.READ
-        sums = moments_codec.decode(blobs).in_units() if read else moments_codec.decode_heads(blobs)
+        sums = unpacked_moments.decode(blobs).in_units() if read else moments_codec.decode_heads(blobs)
     arguments: list[Any] = [*(columns[name] for name in _RAW), columns["facts"], stack, units, sums]
-    arguments += [moments_codec.Unpacked(blobs), columns["version"]]
+    arguments += [unpacked_moments.Unpacked(blobs), columns["version"]]
     return Cells(*arguments)  # in the order of the fields
 
 

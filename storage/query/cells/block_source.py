@@ -13,9 +13,9 @@ from storage.rollup import read_cells
 from storage.rollup.cell_rows import ANSWER_BYTES
 from storage.rollup.cubes import DAY, HOUR, Source
 from storage.rollup.moments import Sums
-from storage.rollup.moments_codec import Unpacked
 from storage.rollup.read_cells import Cells, Functions, WeightedCells
 from storage.rollup.time_cover import Cover
+from storage.rollup.unpacked_moments import Unpacked
 from storage.snapshots import query_budget
 from storage.snapshots.decoded_cache import DecodedCache
 

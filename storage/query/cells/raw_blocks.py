@@ -22,9 +22,9 @@ from storage.query.cells.blocks import Entries, FunctionSums, OpenBlock, lacking
 from storage.rollup import moments
 from storage.rollup.cubes import DAY, HOUR
 from storage.rollup.moments import Sums
-from storage.rollup.moments_codec import Unpacked
 from storage.rollup.read_cells import Cells, Functions
 from storage.rollup.time_cover import Cover
+from storage.rollup.unpacked_moments import Unpacked
 from storage.snapshots import query_budget
 from storage.snapshots.decoded_cache import array_bytes
 

@@ -15,8 +15,8 @@ from uuid import UUID
 from sqlalchemy import Connection, Row, select
 
 from storage.blobs.fact_blobs import decode_many
-from storage.rollup import moments_codec
 from storage.rollup import rollup_days as states
+from storage.rollup import unpacked_moments
 from storage.rollup.cubes import CUBES, DAY, HOUR, WEIGHTED_LEVELS, day_number
 from storage.schema import (
     capture_segment,
@@ -208,7 +208,7 @@ def _stored(connection: Connection, days: set[int] | None) -> dict[Key, Cell]:
 
 
 def _read_moments(cell: Cell, blob: bytes) -> None:
-    sums = moments_codec.decode([memoryview(blob)]).in_units()
+    sums = unpacked_moments.decode([memoryview(blob)]).in_units()
     cell.x2 = int(sums.xx[0])
     columns = (
         sums.row_visits, sums.own, sums.total, sums.own2, sums.total2, sums.own_x, sums.total_x,

@@ -12,8 +12,8 @@ from storage.query.cells.rollup_scan import RollupScan
 from storage.query.query_engine import QueryEngine
 from storage.query.samples import SampleSource
 from storage.query.shapes.table import TableQuestion
-from storage.rollup import moments_codec
-from storage.rollup.moments_codec import Unpacked
+from storage.rollup import unpacked_moments
+from storage.rollup.unpacked_moments import Unpacked
 from storage.snapshots.copy_binary import TooMuch
 from storage.snapshots.decoded_cache import DecodedCache
 from tests.fact_writer import FactWriter
@@ -50,11 +50,11 @@ def test_what_does_not_fit_by_function_is_answered_by_stacks_and_else_by_visits(
     expected = sums(asked(queries, selection, PAGES[0]))
     for name in ("_ONE_BYTES", "_MANY_BYTES", "_PAIR_BYTES"):
         with (
-            patch.object(moments_codec, name, 1 << 40),
+            patch.object(unpacked_moments, name, 1 << 40),
             patch.object(Unpacked, "amounts", side_effect=AssertionError),
         ):
             assert sums(asked(queries, selection, PAGES[0], by_function=None)) == expected
-        monkeypatch.setattr(moments_codec, name, 1 << 40)
+        monkeypatch.setattr(unpacked_moments, name, 1 << 40)
     assert sums(asked(queries, selection, PAGES[0], by_function=False)) == expected
     with patch.object(SampleSource, "merged", side_effect=TOO_MUCH):
         found = queries.ask(TableQuestion(selection, ("function",), PAGES[0]))

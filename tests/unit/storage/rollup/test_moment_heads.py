@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.errors import CorruptCell
-from storage.rollup import moments_codec
+from storage.rollup import moments_codec, unpacked_moments
 from storage.rollup.moments import concatenated
 from tests.unit.storage.rollup.test_moments_codec import VISITS, cell_of
 
@@ -21,7 +21,7 @@ OF_CELLS = ("divisor", "visits", "machines", "x", "xx", "xxxx", "xe")
 )
 def test_heads_are_those_of_the_blobs(cells: list[Any], whole: bool) -> None:
     blobs = moments_codec.encode(concatenated([cell_of(*cell) for cell in cells]))
-    expected = moments_codec.decode(blobs).in_units()
+    expected = unpacked_moments.decode(blobs).in_units()
     found = moments_codec.decode_heads(
         blobs if whole else [memoryview(b)[: moments_codec.HEAD_BYTES] for b in blobs]
     )

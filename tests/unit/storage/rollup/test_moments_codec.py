@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from storage.blobs.columns import pack_many
 from storage.errors import CorruptCell
-from storage.rollup import moments_codec
+from storage.rollup import moments_codec, unpacked_moments
 from storage.rollup.moments import SLOTS, Sums, add, concatenated, empty, machine_bit, machines
 
 VALUES = st.one_of(st.integers(0, 5), st.integers(0, 300), st.integers(0, 10**9))
@@ -68,7 +68,7 @@ def assert_same(a: Sums, b: Sums) -> None:
 @given(st.lists(st.tuples(VISITS, st.sampled_from([1, 10, 10_101_010])), max_size=5))
 def test_sums_survive(cells: list[Any]) -> None:
     sums = concatenated([cell_of(*cell) for cell in cells]) if cells else empty(0)
-    assert_same(moments_codec.decode(moments_codec.encode(sums)), sums)
+    assert_same(unpacked_moments.decode(moments_codec.encode(sums)), sums)
 
 
 @settings(deadline=None)
@@ -76,7 +76,7 @@ def test_sums_survive(cells: list[Any]) -> None:
 def test_of_wanted_functions_the_rows_are_those_of_all(cells: list[Any], wanted: list[bool]) -> None:
     sums = concatenated([cell_of(*cell) for cell in cells]) if cells else empty(0)
     assert_same(
-        moments_codec.decode(moments_codec.encode(sums), np.array(wanted, np.bool_)), only(sums, wanted)
+        unpacked_moments.decode(moments_codec.encode(sums), np.array(wanted, np.bool_)), only(sums, wanted)
     )
 
 
@@ -87,8 +87,8 @@ def test_of_wanted_functions_the_rows_are_those_of_all(cells: list[Any], wanted:
 )
 def test_amounts_are_those_of_all_functions(cells: list[Any], at_once: int) -> None:
     sums = concatenated([cell_of(*cell) for cell in cells]) if cells else empty(0)
-    with patch.object(moments_codec, "_PAIRS_AT_ONCE", at_once):
-        parts = list(moments_codec.Unpacked(moments_codec.encode(sums)).amounts())
+    with patch.object(unpacked_moments, "_PAIRS_AT_ONCE", at_once):
+        parts = list(unpacked_moments.Unpacked(moments_codec.encode(sums)).amounts())
     whole = sums.in_units()
     assert all(int(part.rows[1:].sum()) < at_once for part in parts)
     found = sorted(
@@ -143,7 +143,7 @@ def test_a_blob_of_the_first_version_is_read_for_ever() -> None:
     one = bytes.fromhex(
         "01 01 02000000 0a00000000000000 0400000000000000 0000000000000840 0000000000001840 01 02 03 01 00 02 01"
     )
-    sums = moments_codec.decode([one])
+    sums = unpacked_moments.decode([one])
     assert (sums.divisor[0], sums.visits[0], sums.machines[0], sums.x[0], sums.xe[0]) == (10, 1, 4, 3.0, 6.0)
     assert sums.function.tolist() == [2, 5]
     assert (sums.own.tolist(), sums.total.tolist()) == ([1, 0], [3, 1])
@@ -154,7 +154,7 @@ def test_a_blob_of_a_visit_is_written_like_this_and_read_for_ever() -> None:
         "01 01 02000000 0a00000000000000 0400000000000000 0000000000000840 0000000000001840"
         " 03  03000000 01 02 03  03000000 01 82 01"
     )
-    sums = moments_codec.decode([one])
+    sums = unpacked_moments.decode([one])
     assert sums.function.tolist() == [2, 5]
     assert (sums.own.tolist(), sums.total.tolist()) == ([1, 0], [3, 1])
     assert moments_codec.encode(sums) == [one]
@@ -168,7 +168,7 @@ def test_cells_of_either_form_are_read_side_by_side(cells: list[Any]) -> None:
     with patch.object(moments_codec, "pack_functions", lambda *columns: pack_many(columns[:3], columns[3])):
         once = moments_codec.encode(sums)
     blobs = [old if as_once else new for old, new, (_, as_once) in zip(once, now, cells, strict=True)]
-    assert_same(moments_codec.decode(blobs), sums)
+    assert_same(unpacked_moments.decode(blobs), sums)
 
 
 @pytest.mark.parametrize("forms", [["now"], ["once"], ["now", "once"], ["once"] * 9 + ["now"]])
@@ -177,7 +177,9 @@ def test_cells_of_one_visit_take_no_more_memory_than_is_counted(forms: list[str]
     [now] = moments_codec.encode(one_visit(1, functions, 0, 1))
     with patch.object(moments_codec, "pack_functions", lambda *columns: pack_many(columns[:3], columns[3])):
         [once] = moments_codec.encode(one_visit(1, functions, 0, 1))
-    cells = moments_codec.Unpacked([{"now": now, "once": once}[form] for form in forms * (20 // len(forms))])
+    cells = unpacked_moments.Unpacked(
+        [{"now": now, "once": once}[form] for form in forms * (20 // len(forms))]
+    )
     tracemalloc.start()
     try:
         rows = sum(len(part.function) for part in cells.amounts())
@@ -207,7 +209,7 @@ def test_a_single_visit_too_large_for_a_cell_is_not_written() -> None:
 @given(st.binary(max_size=120))
 def test_noise_is_an_error_or_a_cell(data: bytes) -> None:
     try:
-        moments_codec.decode([data])
+        unpacked_moments.decode([data])
     except CorruptCell:
         return
 
@@ -221,7 +223,7 @@ def test_a_damaged_blob_is_an_error_or_another_cell(visits: list[Any], data: st.
     cut = data.draw(st.integers(0, len(blob)))
     for damaged in (bytes(blob), bytes(blob[:cut])):
         try:
-            read = moments_codec.decode([damaged])
+            read = unpacked_moments.decode([damaged])
         except CorruptCell:
             continue
         assert all(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from storage.blobs.columns import pack, pack_bytes
 from storage.blobs.small_numbers import pack_amounts
 from storage.errors import CorruptCell
-from storage.rollup import cell_moments, moments, moments_codec, visit_list_codec
+from storage.rollup import cell_moments, moments, moments_codec, unpacked_moments, visit_list_codec
 from storage.rollup.moments import Sums, machine_bit
 from storage.rollup.visit_lists import MOST_VISITS, VisitLists, add, concatenated
 
@@ -172,7 +172,7 @@ def test_cells_that_become_fewer_say_the_same_as_lists_as_sums_and_mixed(
         # A cell into which none goes has nothing to be written.
         there = np.unique(place)
         merged = cell_moments.merged(blobs, np.searchsorted(there, place), len(there))
-        assert_same_sums(moments_codec.decode(merged), wanted.of(there))
+        assert_same_sums(unpacked_moments.decode(merged), wanted.of(there))
     one_by_one = joined([none(1)] * 2)
     for i, target in enumerate(place.tolist()):
         gained = [none(1), none(1)]
@@ -199,7 +199,7 @@ def test_a_cell_is_the_same_as_lists_and_as_sums(a: list[Any], b: list[Any]) -> 
     """What the store holds, whichever way a cell grew."""
     [grown], _ = cell_moments.add(cell_moments.add([None], cell_of(a))[0], cell_of(b))
     [summed], _ = cell_moments.add(moments_codec.encode(cell_of(a).sums()), cell_of(b))
-    found, wanted = moments_codec.decode([grown]), moments_codec.decode([summed])
+    found, wanted = unpacked_moments.decode([grown]), unpacked_moments.decode([summed])
     for field in fields(Sums):
         values = getattr(found, field.name).tolist()
         assert values == pytest.approx(getattr(wanted, field.name).tolist(), rel=1e-13), field.name
@@ -213,7 +213,7 @@ def test_a_cell_of_many_visits_keeps_sums() -> None:
     assert not cell_moments.keeps_visits(many)
     [less], lacking = cell_moments.add([many], cell_of(visits[4:], sign=-1))
     assert not lacking.any()
-    assert moments_codec.decode([less]).total.tolist() == cell_of(visits[:4]).sums().total.tolist()
+    assert unpacked_moments.decode([less]).total.tolist() == cell_of(visits[:4]).sums().total.tolist()
 
 
 def test_lists_are_smaller_than_sums_where_few_visits_have_a_function() -> None:
@@ -243,10 +243,10 @@ def test_many_cells_are_decoded_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
         ]
     )
     blobs = cell_moments.encode_lists(cells)
-    whole = moments_codec.decode(blobs)
+    whole = unpacked_moments.decode(blobs)
     for pairs in (1, 4, 7):
-        monkeypatch.setattr(moments_codec, "_PAIRS_AT_ONCE", pairs)
-        assert_same(moments_codec.decode(blobs), whole)
+        monkeypatch.setattr(unpacked_moments, "_PAIRS_AT_ONCE", pairs)
+        assert_same(unpacked_moments.decode(blobs), whole)
 
 
 def test_of_wanted_functions_the_rows_are_those_of_all() -> None:
@@ -255,9 +255,9 @@ def test_of_wanted_functions_the_rows_are_those_of_all() -> None:
     )
     blobs = cell_moments.encode_lists(cells)
     assert blobs[0][1] == visit_list_codec.KIND
-    whole = moments_codec.decode(blobs)
+    whole = unpacked_moments.decode(blobs)
     for wanted in ([3], [4, 5, 8], [], [1, 2, 3, 4, 5, 6, 7, 8]):
-        found = moments_codec.decode(blobs, np.isin(np.arange(9), wanted))
+        found = unpacked_moments.decode(blobs, np.isin(np.arange(9), wanted))
         keep = np.isin(whole.function, wanted)
         assert found.x.tolist() == whole.x.tolist()
         assert found.cell.tolist() == whole.cell[keep].tolist()
@@ -286,7 +286,7 @@ def test_a_damaged_blob_is_an_error_or_another_cell(visits: list[Any], data: st.
     blob[at] ^= data.draw(st.integers(1, 255))
     cut = data.draw(st.integers(0, len(blob)))
     for damaged in (bytes(blob), bytes(blob[:cut])):
-        for read in (lambda b: moments_codec.decode([b]), lambda b: cell_moments.add([b], none(1))):
+        for read in (lambda b: unpacked_moments.decode([b]), lambda b: cell_moments.add([b], none(1))):
             try:
                 read(damaged)
             except CorruptCell:
@@ -325,10 +325,10 @@ def test_a_forged_blob_is_an_error_or_a_cell(blob: bytes) -> None:
         lists = cell_moments.decode_lists([blob])
     except CorruptCell:
         with pytest.raises(CorruptCell):
-            moments_codec.decode([blob])
+            unpacked_moments.decode([blob])
         return
     assert 1 <= len(lists.cell) <= MOST_VISITS
-    assert moments_codec.decode([blob]).visits.tolist() == [len(lists.cell)]
+    assert unpacked_moments.decode([blob]).visits.tolist() == [len(lists.cell)]
 
 
 @pytest.mark.parametrize("visits", [0, MOST_VISITS + 1, (1 << 32) - 1])
@@ -340,7 +340,7 @@ def test_so_many_visits_are_refused_before_they_are_unpacked(visits: int) -> Non
         patch.object(visit_list_codec, "unpack", side_effect=AssertionError),
         pytest.raises(CorruptCell, match="visits"),
     ):
-        moments_codec.decode([bytes(blob)])
+        unpacked_moments.decode([bytes(blob)])
 
 
 def test_more_visits_than_are_read_are_not_written() -> None:
@@ -353,8 +353,8 @@ def test_more_visits_than_are_read_are_not_written() -> None:
 def test_amounts_of_blobs_that_keep_visits_add_up_to_their_sums(cells: list[Any], at_once: int) -> None:
     lists = joined([cell_of(*cell) for cell in cells])
     added: Counter[Any] = Counter()
-    with patch.object(moments_codec, "_PAIRS_AT_ONCE", at_once):
-        parts = list(moments_codec.Unpacked(cell_moments.encode_lists(lists)).amounts())
+    with patch.object(unpacked_moments, "_PAIRS_AT_ONCE", at_once):
+        parts = list(unpacked_moments.Unpacked(cell_moments.encode_lists(lists)).amounts())
     for part in parts:
         columns = (np.repeat(part.cell, part.rows), part.function, np.repeat(part.divisor, part.rows))
         for cell, function, divisor, own, total in zip(

@@ -18,9 +18,9 @@ from storage.rollup import long_moments_codec, moments_codec
 from storage.rollup.cubes import EVENT, Source
 from storage.rollup.long_moments_codec import WeightedMoments
 from storage.rollup.moments import Sums
-from storage.rollup.moments_codec import Unpacked
 from storage.rollup.read_cells import Cells, WeightedCells
 from storage.rollup.time_cover import Cover
+from storage.rollup.unpacked_moments import Unpacked
 from storage.snapshots.decoded_cache import DecodedCache
 from storage.snapshots.query_budget import Budget, Limits, Stop
 

@@ -14,14 +14,14 @@ from storage.query.cells.block_source import BlockKey, BlockSource, Key
 from storage.query.cells.blocks import ClosedBlock, OpenBlock
 from storage.query.cells.long_blocks import ClosedBlocks
 from storage.query.cells.raw_blocks import OpenBlocks
-from storage.rollup import long_moments_codec, moments_codec, visit_list_codec
+from storage.rollup import long_moments_codec, moments_codec, unpacked_moments, visit_list_codec
 from storage.rollup.cubes import DAY, EVENT, Source
 from storage.rollup.long_moments import Parts
 from storage.rollup.long_moments_codec import WeightedMoments
 from storage.rollup.moments import Sums
-from storage.rollup.moments_codec import Unpacked
 from storage.rollup.read_cells import Cells, Functions, WeightedCells
 from storage.rollup.time_cover import Cover
+from storage.rollup.unpacked_moments import Unpacked
 from storage.rollup.visit_lists import VisitLists
 from storage.snapshots.decoded_cache import DecodedCache
 from storage.snapshots.query_budget import Budget, Limits, Stop
@@ -149,7 +149,7 @@ def test_what_a_page_lacks_is_read_a_part_at_a_time(
         expected = long_moments_codec.decode([a_bucket(bucket) for _, bucket in BUCKETS], wanted(RARE))
     else:
         found = OpenBlocks(store.of, COVER).of_functions(wanted(RARE))
-        expected = moments_codec.decode([a_visit(day) for day in DAYS], wanted(RARE)).in_units()
+        expected = unpacked_moments.decode([a_visit(day) for day in DAYS], wanted(RARE)).in_units()
     assert found.own.tolist() == expected.own.tolist()
     assert found.function.tolist() == [RARE] * len(DAYS)
     assert len(store.read) == parts
@@ -250,7 +250,7 @@ def test_visits_are_added_up_as_they_are_unpacked(monkeypatch: pytest.MonkeyPatc
     ]
     days = {day: visits_one_by_one(day) for day in DAYS}
     size = max(Unpacked([blob]).size for blob in days.values())
-    for module, name in ((raw_blocks, "_AT_ONCE"), (moments_codec, "_PAIRS_AT_ONCE")):
+    for module, name in ((raw_blocks, "_AT_ONCE"), (unpacked_moments, "_PAIRS_AT_ONCE")):
         monkeypatch.setattr(module, name, 1)
     entries = block_source.ENTRY_BYTES * int(sum(own_of(max(DAYS))))
     limit = size + entries + 100_000 + (size if held else 0)
