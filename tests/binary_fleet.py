@@ -22,7 +22,7 @@ FULL, NAMELESS = (100, 0), (100, 40)
 
 
 class Fleet:
-    """Machines of one stratum that are visited, and whose captures ingest with these binaries."""
+    """Machines of one stratum that are visited, and whose captures are ingested with these binaries."""
 
     def __init__(self, engine: Engine, machines: int = 4) -> None:
         self.engine = engine

@@ -84,7 +84,7 @@ def truth(first: int, end: int) -> dict[str, float]:
 
 
 def live(engine: Engine, name: str, seed: int) -> None:
-    """A campaign's day: rounds are drawn in their time, and visits ingest until the next period loses those that are left."""
+    """A campaign's day: rounds are drawn in their time, and visits are ingested until the next period loses those that are left."""
     random = np.random.default_rng(seed)
     with engine.begin() as connection:
         fleet = Campaign(connection, SIZES, name)

@@ -300,7 +300,7 @@ class TestCaptures:
         assert waiting.due() == [second]
 
 
-def test_a_worker_of_before_an_upgrade_sets_aside_what_the_next_one_ingests(engine, archive, tmp_path):
+def test_a_worker_of_before_an_upgrade_quarantines_what_the_next_one_ingests(engine, archive, tmp_path):
     waiting = PendingCaptures(engine, archive)
     message = a_capture(uuid4())
     message.format = NEWEST_FORMAT + 1

@@ -100,7 +100,7 @@ def test_groups_with_equal_labels_are_one_profile_and_segments_are_not(engine: E
     ]
 
 
-def test_the_day_is_the_draws_however_late_it_ingests(engine: Engine) -> None:
+def test_the_day_is_the_draws_however_late_the_capture_is_ingested(engine: Engine) -> None:
     [visit_id] = archived(engine)
     with engine.begin() as connection:
         partitions.ensure(connection, [date(2026, 11, 21), date(2026, 11, 22)])

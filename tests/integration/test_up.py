@@ -354,7 +354,7 @@ def test_a_terminal_that_closes_stops_everything(state_dir):
     assert left(state_dir) == []
 
 
-def test_whatever_is_killed_every_archived_capture_ingests_exactly_once(state_dir, busy):
+def test_whatever_is_killed_every_archived_capture_is_ingested_exactly_once(state_dir, busy):
     with Up(state_dir) as up:
 
         def captures() -> dict[UUID, bool] | None:
@@ -383,7 +383,11 @@ def test_whatever_is_killed_every_archived_capture_ingests_exactly_once(state_di
             until(lambda find=find, victim=victim: find() not in {victim, None}, f"{name} runs again")
             # What was archived before may be ingested without the one that was killed.
             before = until(captures, "the database answers")
-            until(lambda before=before: newer_ingest(before), f"captures ingest after {name} was killed", 120)
+            until(
+                lambda before=before: newer_ingest(before),
+                f"captures are ingested after {name} was killed",
+                120,
+            )
         assert up.interrupt() == 0, up.log.read_text()
 
     server = EmbeddedPostgres(state_dir / "postgres")

@@ -1,4 +1,4 @@
-"""Sources that were fetched for a reader are told from uploaded ones, and functions are found by their file."""
+"""Sources that were fetched for a reader are distinguished from uploaded ones, and functions are found by their file."""
 
 import sqlalchemy as sa
 from alembic import op

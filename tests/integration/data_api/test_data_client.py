@@ -86,7 +86,7 @@ except NeedsPackage as error:
 
 
 def test_a_server_that_is_killed_loses_nothing(database_url: str, engine: Engine, archive: Archive, tmp_path):
-    """What ingests before, while and after nobody serves is followed by both clients, each visit once."""
+    """Both clients receive each visit once, whether it is ingested before, during or after a restart of the server."""
     store = Store(database_url, engine, archive, bring(engine, archive, [1]))
     found: dict[str, list[str]] = {"http": [], "grpc": []}
     folders = [tmp_path / name for name in ("first", "second")]

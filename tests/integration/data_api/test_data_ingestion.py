@@ -1,4 +1,4 @@
-"""GIVEN captures that ingest while data is streamed WHEN they are late THEN following brings them, and none is lost."""
+"""GIVEN captures that are ingested while data is streamed WHEN they are late THEN following brings them, and none is lost."""
 
 import threading
 from datetime import timedelta
@@ -99,7 +99,7 @@ def test_following_goes_on_by_its_cursor(engine: Engine, archive: Archive):
         again.end()
 
 
-def test_captures_are_followed_before_they_ingest(engine: Engine, archive: Archive):
+def test_captures_are_followed_before_they_are_ingested(engine: Engine, archive: Archive):
     made = streams(engine, archive.url, poll_s=0.01)
     bring(engine, archive, [1])
     following = Following(made, of="captures").begun()

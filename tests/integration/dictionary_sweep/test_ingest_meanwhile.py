@@ -1,4 +1,4 @@
-"""What ingests while a sweep is under way has all its rows."""
+"""A capture that is ingested during a sweep has all its rows."""
 
 import random
 import threading

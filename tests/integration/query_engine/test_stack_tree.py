@@ -1,4 +1,4 @@
-"""The tree of stacks the engine keeps: what ingests is in it, and it is built again."""
+"""The tree of stacks the engine keeps: ingested stacks are in it, and it is built again."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""GIVEN settings of a real fleet WHEN one is simulated THEN nothing of it ingests where real data is."""
+"""GIVEN settings of a real fleet WHEN one is simulated THEN none of its captures is ingested into the real store."""
 
 import json
 import sys
