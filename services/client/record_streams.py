@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy.typing as npt
 
@@ -13,15 +13,42 @@ from services.client.fact_columns import Facts
 from services.client.resumable_stream import ResumableStream
 from services.client.visit import Visit
 
+_Record = TypeVar("_Record", data_pb2.ProfileRecord, data_pb2.CaptureRecord)
 
-class ProfileStream:
+
+class _Stream(Generic[_Record]):
+    """A stream of records that can be iterated once."""
+
+    def __init__(self, records: ResumableStream[_Record]) -> None:
+        self._records: ResumableStream[_Record] = records
+
+    @property
+    def cursor(self) -> str:
+        """Position after the last visit or capture returned."""
+        return self._records.cursor
+
+    @property
+    def complete_until(self) -> datetime | None:
+        """All visits or captures drawn before this time were streamed; None: the stream has not ended."""
+        return complete_until(self._records.progress)
+
+    @property
+    def follow_cursor(self) -> str:
+        """For `follow=True`: streams the visits ingested, or captures archived, since this stream began.
+
+        Empty: the stream has not ended.
+        """
+        return "" if self._records.progress is None else self._records.progress.follow_cursor
+
+
+class ProfileStream(_Stream[data_pb2.ProfileRecord]):
     """The visits of a selection, in the order of their draws. It can be iterated once.
 
     Iteration holds one visit in memory. `to_numpy`, `to_pandas` and `to_arrow` read and hold all remaining visits.
     """
 
     def __init__(self, records: ResumableStream[data_pb2.ProfileRecord]) -> None:
-        self._records = records
+        super().__init__(records)
         self.designs: dict[str, data_pb2.DayDesign] = {}
         """The design behind a day's weights, by UTC day; only of days that the stream has completed."""
 
@@ -32,21 +59,6 @@ class ProfileStream:
                 self.designs[record.design.day] = record.design
             elif record.HasField("visit"):
                 yield Visit(record.visit)
-
-    @property
-    def cursor(self) -> str:
-        """Position after the last visit returned."""
-        return self._records.cursor
-
-    @property
-    def complete_until(self) -> datetime | None:
-        """All visits drawn before this time were streamed; None: the stream has not ended."""
-        return complete_until(self._records.progress)
-
-    @property
-    def follow_cursor(self) -> str:
-        """For `follow=True`: streams what was ingested since this stream began. Empty: the stream has not ended."""
-        return "" if self._records.progress is None else self._records.progress.follow_cursor
 
     def weight_of(self, visit: Visit) -> float:
         """The visit's weight by the design that closed its day, which may differ from the design that it came with.
@@ -84,32 +96,14 @@ class ProfileStream:
         return facts
 
 
-class CaptureStream:
+class CaptureStream(_Stream[data_pb2.CaptureRecord]):
     """The raw captures of a selection. It can be iterated once."""
-
-    def __init__(self, records: ResumableStream[data_pb2.CaptureRecord]) -> None:
-        self._records = records
 
     def __iter__(self) -> Iterator[Capture]:
         """The remaining captures. Raises `Refused`, `Broken`."""
         for record in self._records:
             if record.HasField("capture"):
                 yield Capture(record.capture)
-
-    @property
-    def cursor(self) -> str:
-        """Position after the last capture returned."""
-        return self._records.cursor
-
-    @property
-    def complete_until(self) -> datetime | None:
-        """All captures drawn before this time were streamed; None: the stream has not ended."""
-        return complete_until(self._records.progress)
-
-    @property
-    def follow_cursor(self) -> str:
-        """For `follow=True`: streams what was archived since this stream began. Empty: the stream has not ended."""
-        return "" if self._records.progress is None else self._records.progress.follow_cursor
 
     def save(self, folder: Path) -> int:
         """Write every remaining capture to FOLDER/VISIT_ID.cap.zst; returns their number."""

@@ -11,12 +11,12 @@ from hashlib import blake2b
 import numpy as np
 from sqlalchemy import Connection, Integer, column, select, values
 
-from analysis.weights import Weights, weigh
+from analysis.weights import Weights
 from storage.arrays import Float, Int64
 from storage.data.stream_position import midnight
 from storage.data.stream_query import StreamSelection
 from storage.query.estimation.covered_time import facts_horizon
-from storage.query.estimation.sampling_design import Watched, read_watched
+from storage.query.estimation.sampling_design import Watched, read_watched, weigh_visits
 from storage.query.estimation.strata import Strata, read_strata
 from storage.schema import BY_HAND, capture_segment, visit
 from storage.schema.base import utc
@@ -85,14 +85,7 @@ def read_day(connection: Connection, asked: StreamSelection, day: date) -> DayWe
     if strata is None:
         return None
     watched = read_watched(connection, (start, end), asked.campaign_id, asked.kind.id, stacks=asked.stacks)
-    row = strata.row(watched.stratum, watched.day)
-    inside = row >= 0
-    at, klass = row[inside], watched.utilisation_class[inside]
-    weights = weigh(strata.frame(at, klass, np.ones(len(at)), watched.seconds[inside]))
-    weight = np.zeros(len(watched))
-    weight[inside] = weights.weight[at, klass]
-    group = np.full(len(watched), -1, np.int64)
-    group[inside] = weights.group[at, klass]
+    weights, weight, group = weigh_visits(strata, watched)
     if asked.kind.gauge:
         # A gauge is not summed over time, so its estimate covers the time of the whole selection.
         whole = read_strata(connection, asked.campaign_id, kept, selection.end)

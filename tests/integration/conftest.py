@@ -1,4 +1,4 @@
-"""A PostgreSQL that tests may kill; the one they share must live (`tests/conftest.py`)."""
+"""Fixtures of integration tests; the servers that all tests share are in `tests/conftest.py`."""
 
 import shutil
 import tempfile
@@ -6,13 +6,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine
 
+from storage.query.query_engine import QueryEngine
 from tests.integration.exactly_once.server import MortalServer
 
 
 @pytest.fixture
+def queries(engine: Engine) -> Iterator[QueryEngine]:
+    """Queries of the test's database."""
+    opened = QueryEngine(engine)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
 def mortal_server() -> Iterator[MortalServer]:
-    """A server of the test's own, started; its folder lies where the servers' own user can enter."""
+    """A PostgreSQL that the test may kill, started; its folder lies where the servers' own user can enter."""
     folder = Path(tempfile.mkdtemp(prefix="fpkill-", dir="/tmp"))
     folder.chmod(0o711)
     made = MortalServer(folder)

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -90,13 +89,6 @@ def paths(tree: CallTree) -> dict[tuple[str, ...], int]:
         at.append((*at[parent], name) if parent >= 0 else ())
     assert len(set(at)) == len(at), "siblings are of different functions"
     return dict(zip(at, tree.total.tolist(), strict=True))
-
-
-@pytest.fixture
-def queries(engine: Engine) -> Iterator[QueryEngine]:
-    made = QueryEngine(engine)
-    yield made
-    made.close()
 
 
 def write_all(write: FactWriter, taken: list[tuple[Stack, int]], visit) -> None:

@@ -1,6 +1,5 @@
 """GIVEN two selections of a random design WHEN they are compared THEN what changed stands out and chance does not."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -21,13 +20,6 @@ pytestmark = pytest.mark.integration
 MIDNIGHT = datetime(2026, 11, 18, 0, 0, tzinfo=UTC)
 NAMES = tuple(f"f{i}" for i in range(8))
 PERIOD = 10_000_000
-
-
-@pytest.fixture
-def queries(engine: Engine) -> Iterator[QueryEngine]:
-    made = QueryEngine(engine)
-    yield made
-    made.close()
 
 
 def hours(start: float, end: float, **more: str) -> Selection:

@@ -1,7 +1,7 @@
 """GIVEN visits of a random design WHEN a selection is asked THEN every figure is what plain Python reckons."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -50,13 +50,6 @@ def drawn_by(rounds: Sequence[tuple[int, int]], minute: int) -> bool:
     hour = minute // 60 * 60
     of_hour = [(low, high) for low, high in rounds if low < hour + 60 and high > hour]
     return not of_hour or any(low <= minute < high for low, high in of_hour)
-
-
-@pytest.fixture
-def queries(engine: Engine) -> Iterator[QueryEngine]:
-    made = QueryEngine(engine)
-    yield made
-    made.close()
 
 
 def minutes(start: int, end: int, **more: str) -> Selection:

@@ -20,13 +20,6 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def queries(engine: Engine):
-    made = QueryEngine(engine)
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def copied(engine: Engine):
     """Statements that read chunks."""
     found: list[str] = []

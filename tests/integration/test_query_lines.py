@@ -108,13 +108,6 @@ def shown(answer) -> dict[tuple[str, ...], tuple[int, int]]:
     }
 
 
-@pytest.fixture
-def queries(engine: Engine):
-    made = QueryEngine(engine)
-    yield made
-    made.close()
-
-
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(profiles=st.lists(taken, min_size=1, max_size=4))
 def test_rows_of_any_keys_are_what_counting_says(engine: Engine, profiles: list[Taken]):

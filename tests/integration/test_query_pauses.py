@@ -4,7 +4,6 @@ They used to stand for whole hours: of a collector that came back twenty seconds
 that had just begun came out six times too high.
 """
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from math import inf
 
@@ -36,13 +35,6 @@ CORES = SAMPLES * PERIOD / 5 * sum(SIZES.values())
 """Nanoseconds a second: each machine is as busy as the others."""
 RUNS = ((0, 600), (8 * 3600 - 20, 8 * 3600 + 660))
 """Seconds after midnight."""
-
-
-@pytest.fixture
-def queries(engine: Engine) -> Iterator[QueryEngine]:
-    made = QueryEngine(engine)
-    yield made
-    made.close()
 
 
 def ingest(engine: Engine, *, known: bool = True) -> None:

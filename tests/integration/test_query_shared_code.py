@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -40,13 +39,6 @@ Taken = dict[str, list[tuple[tuple[int, ...], int]]]
 
 def around_noon(**more) -> Selection:
     return parse_selection(start="2026-11-21T11:00:00Z", end="2026-11-21T13:00:00Z", **more)
-
-
-@pytest.fixture
-def queries(engine: Engine) -> Iterator[QueryEngine]:
-    made = QueryEngine(engine)
-    yield made
-    made.close()
 
 
 def write_all(engine: Engine, taken: Taken, *, random: bool = False) -> None:

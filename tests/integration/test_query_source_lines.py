@@ -2,7 +2,6 @@
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -54,13 +53,6 @@ taken = st.builds(
 
 def around_noon(**more) -> Selection:
     return parse_selection(start="2026-11-21T11:00:00Z", end="2026-11-21T13:00:00Z", **more)
-
-
-@pytest.fixture
-def queries(engine: Engine) -> Iterator[QueryEngine]:
-    made = QueryEngine(engine)
-    yield made
-    made.close()
 
 
 def sha256(text: str) -> bytes:

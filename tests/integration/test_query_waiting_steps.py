@@ -1,6 +1,5 @@
 """GIVEN a day whose newest visits still wait to be ingested WHEN it is asked step by step THEN no step comes out too low or too high."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import pytest
@@ -22,13 +21,6 @@ EACH = 6
 ASKED = minutes(0, 60 * HOURS)
 PER_VISIT = {"east": 100 * 3600 / EACH / 5, "west": 40 * 3600 / EACH / 5, "north": 7 * 3600 / EACH / 5}
 """What a second watched stands for once all have been ingested."""
-
-
-@pytest.fixture
-def queries(engine: Engine) -> Iterator[QueryEngine]:
-    made = QueryEngine(engine)
-    yield made
-    made.close()
 
 
 def at(hour: int, number: int) -> datetime:

@@ -1,6 +1,5 @@
 """GIVEN two days drawn, of which the second waits to be ingested WHEN both are asked THEN rates are those of the first."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from itertools import chain
 
@@ -28,13 +27,6 @@ pytestmark = pytest.mark.integration
 
 DAY_S = 86_400
 INGESTED, BOTH = minutes(0, 1440), minutes(0, 2 * 1440)
-
-
-@pytest.fixture
-def queries(engine: Engine) -> Iterator[QueryEngine]:
-    made = QueryEngine(engine)
-    yield made
-    made.close()
 
 
 @pytest.fixture(autouse=True)

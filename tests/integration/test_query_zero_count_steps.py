@@ -1,6 +1,6 @@
 """GIVEN visits that ingested WHEN a series is asked for of what none of a step's visits saw THEN the step bounds it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -22,13 +22,6 @@ EACH = 30
 """Visits of an hour."""
 BOUND = 1 - 0.025 ** (1 / EACH)
 """What a row that so many visits alike did not see can be of what they saw."""
-
-
-@pytest.fixture
-def queries(engine: Engine) -> Iterator[QueryEngine]:
-    made = QueryEngine(engine)
-    yield made
-    made.close()
 
 
 @pytest.fixture

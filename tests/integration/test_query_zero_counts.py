@@ -1,6 +1,5 @@
 """GIVEN visits that ingested WHEN what none of them saw is asked for THEN the answer bounds it, and never says a certain no."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -28,13 +27,6 @@ VISITS = 60
 def hours(first: int, end: int, **more: str) -> Selection:
     bounds = [(MIDNIGHT + timedelta(hours=h)).isoformat() for h in (first, end)]
     return parse_selection(start=bounds[0], end=bounds[1], **more)
-
-
-@pytest.fixture
-def queries(engine: Engine) -> Iterator[QueryEngine]:
-    made = QueryEngine(engine)
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ The collector's own draw, by a day's clock, against backlogs that are told; what
 hour, and most on the hours that are thinned, as it would be.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -74,13 +73,6 @@ def fleet(engine: Engine) -> Campaign:
         return campaigns.create_or_update(
             connection, Definition("fleet", PERIOD_S, PLANNED, (EventPlan("cpu", 5000, rate_hz=99),))
         )
-
-
-@pytest.fixture
-def queries(engine: Engine) -> Iterator[QueryEngine]:
-    made = QueryEngine(engine)
-    yield made
-    made.close()
 
 
 def live_a_day(

@@ -187,6 +187,21 @@ def random_design(
     strata: Strata, watched: Watched, *, approximate: bool, gauge: bool
 ) -> tuple[Design, VisitWeights]:
     """The design of visits drawn at random from these strata; `approximate`: `watched` is a random part of them."""
+    weights, weight, group = weigh_visits(strata, watched)
+    design = design_of(strata, weights, ingested=len(watched), approximate=approximate)
+    if gauge:  # a level does not accumulate over the time it represents
+        weighed_s = design.coverage.weighed_s
+        weight *= watched.seconds / weighed_s if weighed_s > 0 else 0.0
+    row = strata.row(watched.stratum, watched.day)
+    inside = row >= 0
+    alike = watched.stratum.copy()
+    alike[inside] = strata.alike[row[inside]]
+    design = replace(design, behind=Behind(strata, watched, gauge))
+    return design, VisitWeights(watched.id, weight, group, alike)
+
+
+def weigh_visits(strata: Strata, watched: Watched) -> tuple[Weights, Float, Int64]:
+    """The weights of these strata; each visit's weight, 0 outside the strata; and its group, −1 outside."""
     row = strata.row(watched.stratum, watched.day)
     inside = row >= 0
     at, klass = row[inside], watched.utilisation_class[inside]
@@ -195,14 +210,7 @@ def random_design(
     weight[inside] = weights.weight[at, klass]
     group = np.full(len(watched), -1, np.int64)
     group[inside] = weights.group[at, klass]
-    design = design_of(strata, weights, ingested=len(watched), approximate=approximate)
-    if gauge:  # a level does not accumulate over the time it represents
-        weighed_s = design.coverage.weighed_s
-        weight *= watched.seconds / weighed_s if weighed_s > 0 else 0.0
-    alike = watched.stratum.copy()
-    alike[inside] = strata.alike[at]
-    design = replace(design, behind=Behind(strata, watched, gauge))
-    return design, VisitWeights(watched.id, weight, group, alike)
+    return weights, weight, group
 
 
 def design_of(strata: Strata, weights: Weights, *, ingested: int, approximate: bool = False) -> Design:
