@@ -1,4 +1,4 @@
-"""Tables and columns take the field's words: rollup, ingested, quarantined, reprocessing."""
+"""Tables and columns get the field's names: rollup, ingested, quarantined, reprocessing."""
 
 from collections.abc import Mapping
 
