@@ -24,9 +24,17 @@ from storage.archive import Archive
 from storage.database import open_engine
 
 TEMPLATE = "fleetprof_template"
+# How many times as many examples hypothesis tries as the tests say.
+TIMES_EXAMPLES = max(1, int(os.environ.get("FLEETPROF_EXAMPLES", "1")))
 
-# How long an example takes is the machine's business: on a busy one any of them may be slow.
-settings.register_profile("fleetprof", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# An example has no time limit, because any of them may be slow on a busy machine. Each run tries the same
+# examples, so that a change is what makes it fail; runs with more examples draw new ones.
+settings.register_profile(
+    "fleetprof",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=TIMES_EXAMPLES == 1,
+)
 settings.load_profile("fleetprof")
 
 
@@ -142,11 +150,6 @@ def administer(url: str, statement: str) -> None:
             cursor.execute(statement)
 
 
-def examples_times() -> int:
-    """FLEETPROF_EXAMPLES: how many times as many examples hypothesis tries as the tests say. 1 without it."""
-    return max(1, int(os.environ.get("FLEETPROF_EXAMPLES", "1")))
-
-
 def more_examples(item: pytest.Item, times: int) -> None:
     """Have a test of hypothesis try so many times as many, in as much more time.
 
@@ -175,7 +178,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     What a file may take is the longest limit of its tests; of equals those that start processes come first.
     """
-    times = examples_times()
+    times = TIMES_EXAMPLES
     for item in items:
         more_examples(item, times)
         more_time(item, times)
