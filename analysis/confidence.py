@@ -1,7 +1,5 @@
 """The confidence level of every interval, and the probabilities and quantiles that follow from it."""
 
-from scipy import special
-
 LEVEL = 0.95
 """Share of intervals that contain the true value, 0…1. Every interval and every test uses it."""
 ERROR = round(1 - LEVEL, 12)
@@ -16,9 +14,13 @@ def tails(level: float | None = None) -> tuple[float, float]:
 
 def normal(level: float | None = None) -> float:
     """Half the width of a two-sided interval in standard errors, by the normal distribution: 1.96 at 0.95."""
+    from scipy import special  # noqa: PLC0415  # clients read LEVEL, and run without SciPy
+
     return float(special.ndtri(tails(level)[1]))
 
 
 def student(degrees: float, level: float | None = None) -> float:
     """Half the width of a two-sided interval in standard errors, by Student's t with `degrees` degrees of freedom."""
+    from scipy import special  # noqa: PLC0415
+
     return float(special.stdtrit(degrees, tails(level)[1]))

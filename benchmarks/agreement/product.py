@@ -20,7 +20,7 @@ from storage.inventory import NewMachine
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
-from storage.query.shapes.flame import MOST_NODES, FlameQuestion
+from storage.query.shapes.flame import MOST_NODES, FlameTreeQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from symbolizer.images.resolve import Resolver
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collector.schedule_round import ScheduledVisit
     from fleetpb import capture_pb2
     from storage.archive import Archive
-    from storage.query.shapes.flame import FlameAnswer
-    from storage.query.shapes.table import TableAnswer
+    from storage.query.answers.table import TableAnswer
+    from storage.query.shapes.flame import FlameTree
     from symbolizer.sources.source import SymbolSource
 
 MACHINE = "here"
@@ -146,9 +146,9 @@ class Product:
         """All rows of the visit's samples that match."""
         return self._queries.ask(TableQuestion(_selection(visited, select), by, _ALL_ROWS))
 
-    def flame(self, visited: VisitResult, select: str) -> FlameAnswer:
+    def flame(self, visited: VisitResult, select: str) -> FlameTree:
         """The whole tree of the visit's samples that match."""
-        return self._queries.ask(FlameQuestion(_selection(visited, select), MOST_NODES))
+        return self._queries.ask(FlameTreeQuestion(_selection(visited, select), MOST_NODES))
 
     def close(self) -> None:
         """Release the queries' resources."""

@@ -12,8 +12,8 @@ from benchmarks.agreement.shares import Shares
 if TYPE_CHECKING:
     from benchmarks.agreement.names import Namer
     from benchmarks.agreement.peer import Sample
-    from storage.query.shapes.flame import FlameAnswer
-    from storage.query.shapes.table import TableAnswer
+    from storage.query.answers.table import TableAnswer
+    from storage.query.shapes.flame import FlameTree
 
 _MARKERS = ("[stack: ", "[frames left out]")
 
@@ -32,18 +32,18 @@ def of_perf(samples: Sequence[Sample], namer: Namer, roots: Collection[Function]
     return Shares(len(samples), own, whole, rooted / len(samples) if samples else 0.0)
 
 
-def of_product(table: TableAnswer, flame: FlameAnswer, namer: Namer, period: int) -> Shares:
+def of_product(table: TableAnswer, flame: FlameTree, namer: Namer, period: int) -> Shares:
     """The product's shares: self from the table, totals from the flame graph, so both are checked.
 
     Totals come from the tree because a function may have several rows in the table, but has one here.
     """
     own: Counter[Function] = Counter()
-    for row in table.table.rows:
+    for row in table.rows:
         own[namer.same(Function(row.key["function"], row.key["binary"]))] += row.self_samples or 0
     return Shares(table.totals.samples, own, _totals(flame, namer, period), table.totals.complete)
 
 
-def roots(flame: FlameAnswer, namer: Namer) -> set[Function]:
+def roots(flame: FlameTree, namer: Namer) -> set[Function]:
     """The outermost functions of threads."""
     tree = flame.flame
     return {
@@ -53,7 +53,7 @@ def roots(flame: FlameAnswer, namer: Namer) -> set[Function]:
     }
 
 
-def _totals(flame: FlameAnswer, namer: Namer, period: int) -> Counter[Function]:
+def _totals(flame: FlameTree, namer: Namer, period: int) -> Counter[Function]:
     tree = flame.flame
     units: Counter[Function] = Counter()
     above: list[frozenset[Function]] = []

@@ -103,16 +103,17 @@ def ask(window: Window) -> Answered:
     member = _me()
     answer = member.queries.ask(TableQuestion(window.selection, ("function",), _ALL))
     place = {name: number for number, name in enumerate(member.fleet.names)}
-    ingested = answer.totals.coverage.ingested
+    ingested = answer.totals.visits_ingested
     # A function without samples has no row; its interval is that of zero in the same number of visits.
     unseen = float(estimate.shares(_nothing_seen(ingested)).hi[0])
     count = len(place)
     share, lo, hi, low_confidence = np.zeros(count), np.zeros(count), np.full(count, unseen), np.ones(count)
-    for row in answer.table.rows:
-        at, found = place[row.key["function"]], row.total_estimate
-        assert found is not None, "a campaign's visits are a random sample"
-        share[at], lo[at], hi[at] = found.share.value, found.share.lo, found.share.hi
-        low_confidence[at] = found.low_confidence
+    for row in answer.rows:
+        at = place[row.key["function"]]
+        assert row.total_lo is not None, "a campaign's visits are a random sample"
+        assert row.total_hi is not None
+        share[at], lo[at], hi[at] = row.total_share, row.total_lo, row.total_hi
+        low_confidence[at] = row.low_confidence
     whole = answer.totals.estimate
     assert whole is not None, "a campaign's visits are a random sample"
     return Answered(
@@ -127,15 +128,9 @@ def compare(windows: tuple[Window, Window]) -> Compared:
     found = member.queries.ask(
         DiffQuestion(ours.selection, base.selection, ("function",), limit=len(member.fleet.names))
     )
-    comparison = found.comparison
-    assert comparison.power is not None, "a campaign's visits are a random sample"
+    assert found.power is not None, "a campaign's visits are a random sample"
     return Compared(
-        frozenset(
-            row.key["function"]
-            for row in comparison.rows
-            if row.evidence is not None and row.evidence.significant
-        ),
-        comparison.power.power,
+        frozenset(row.key["function"] for row in found.rows if row.significant), found.power.power
     )
 
 

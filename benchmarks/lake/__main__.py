@@ -29,7 +29,7 @@ from storage.database import open_engine
 from storage.query.access_path import Access, Planner
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import parse_selection
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
@@ -67,7 +67,7 @@ def questions() -> dict[str, Any]:
     app = parse_selection(select='{application="app003"}', **whole)
     return {
         "app_table": TableQuestion(app, ("function",), Page()),
-        "app_flame": FlameQuestion(app, 2000),
+        "app_flame": FlameTreeQuestion(app, 2000),
         "fleet_table": TableQuestion(parse_selection(**whole), ("function",), Page()),
         "fleet_applications": TableQuestion(parse_selection(**whole), ("application",), Page()),
         "fleet_series": SeriesQuestion(parse_selection(**whole), ("function",), step_s=3600),

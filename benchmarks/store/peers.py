@@ -15,14 +15,16 @@ from benchmarks.store.load_phase import PARQUET
 from benchmarks.store.plain_rows import PlainRows
 from benchmarks.store.query_phase import draws
 from benchmarks.store.questions import QueryRunner
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.answers.table import TableAnswer
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.row_order import Page
-from storage.query.shapes.table import TableAnswer, TableQuestion
+from storage.query.shapes.table import TableQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from benchmarks.store.run import Run
+    from storage.query.answers.figures import Interval
     from storage.query.estimation.estimates import Estimate
     from storage.query.selections.selection import Selection
 
@@ -116,7 +118,7 @@ def _compare(run: Run, runner: QueryRunner, duck: DuckDb, rows: PlainRows) -> di
 
     def app_week_flame(took: _Compared) -> None:
         selection, id_ = of_application()
-        drawing = _timed(took.ours, lambda: ask(FlameQuestion(selection)).flame)
+        drawing = _timed(took.ours, lambda: ask(FlameTreeQuestion(selection)).flame)
         theirs = _timed(took.duckdb, lambda: duck.stacks(selection, id_))
         plain = _timed(took.rows, lambda: rows.stacks(selection, id_))
         if theirs != plain or int(drawing.total[0]) != sum(plain.values()) * PERIOD_NS:
@@ -148,7 +150,7 @@ def _check(answer: TableAnswer, theirs: Rows, plain: dict[int, int], names: dict
     if {key: value for key, value in theirs.self.items() if value} != plain:
         raise DifferentAnswers("DuckDB's and PostgreSQL's sums")
     compared = 0
-    for row in answer.table.rows:
+    for row in answer.rows:
         key = names[row.key["application"]] if "application" in row.key else row.function_id
         if (
             row.self != theirs.self.get(key or 0, 0) * PERIOD_NS
@@ -157,21 +159,25 @@ def _check(answer: TableAnswer, theirs: Rows, plain: dict[int, int], names: dict
             raise DifferentAnswers(f"self or total of {row.key}")
         if key in theirs.own:
             compared += 1
-            _same(row.own_estimate, theirs.own[key])
-            _same(row.total_estimate, theirs.of_total[key])
-    if compared < _ALIKE * len(answer.table.rows):
+            _same((row.self_lo, row.self_share, row.self_hi), row.self_core_seconds, theirs.own[key])
+            _same((row.total_lo, row.total_share, row.total_hi), row.total_core_seconds, theirs.of_total[key])
+    if compared < _ALIKE * len(answer.rows):
         raise DifferentAnswers("which rows are the heaviest")
-    if answer.table.remainder_self != (
-        sum(plain.values()) * PERIOD_NS - sum(row.self for row in answer.table.rows)
-    ):
+    if answer.remainder.self != (sum(plain.values()) * PERIOD_NS - sum(row.self for row in answer.rows)):
         raise DifferentAnswers("the remainder")
 
 
-def _same(ours: Estimate | None, theirs: Estimate | None) -> None:
-    if ours is None or theirs is None:
+def _same(
+    share: tuple[float | None, float, float | None], seconds: Interval | None, theirs: Estimate | None
+) -> None:
+    if seconds is None or theirs is None:
         raise DifferentAnswers("an estimate is missing")
-    for mine, other in ((ours.units, theirs.units), (ours.share, theirs.share)):
+    in_seconds = theirs.units.scaled(1e-9)
+    for mine, other in (
+        ((seconds.lo, seconds.value, seconds.hi), in_seconds),
+        (share, theirs.share),
+    ):
         if not np.allclose(
-            (mine.lo, mine.value, mine.hi), (other.lo, other.value, other.hi), rtol=_TOLERANCE, atol=0
+            np.array(mine, np.float64), (other.lo, other.value, other.hi), rtol=_TOLERANCE, atol=0
         ):
             raise DifferentAnswers(f"{mine} and {other}")

@@ -20,7 +20,7 @@ from storage.database import open_engine
 from storage.errors import BudgetExceeded
 from storage.query.query_engine import QueryEngine
 from storage.query.shapes.callers import CallersQuestion
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
@@ -53,7 +53,7 @@ def kinds(draws: Draws, hot: Sequence[int]) -> dict[str, Callable[[], Question[o
         return {"application": draws.application()}
 
     return {
-        "app_week_flame": lambda: FlameQuestion(draws.week(**of_application()), _NODES),
+        "app_week_flame": lambda: FlameTreeQuestion(draws.week(**of_application()), _NODES),
         "app_week_table": lambda: TableQuestion(draws.week(**of_application()), ("function",), page),
         "fleet_month_table": lambda: TableQuestion(draws.month(), ("function",), page),
         "fleet_month_applications": lambda: TableQuestion(draws.month(), ("application",), page),
@@ -134,7 +134,7 @@ class QueryRunner:
         """The functions with the largest totals of the fleet's time."""
         page = Page(Sort.TOTAL_DESC, limit=_HOT)
         found = self.queries.ask(TableQuestion(draws.month(), ("function",), page))
-        return [row.function_id for row in found.table.rows if row.function_id is not None]
+        return [row.function_id for row in found.rows if row.function_id is not None]
 
     def ask(self, chosen: Mapping[str, Callable[[], Question[object]]], fast: int, slow: int) -> Answered:
         """Ask `fast` questions per kind, but `slow` for kinds that read chunks or decode everything."""

@@ -1,4 +1,4 @@
-"""The base model of all answers of /api/v1."""
+"""The base model of answers that are no queries' answers."""
 
 from typing import Any
 

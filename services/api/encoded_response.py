@@ -15,6 +15,7 @@ from fastapi.responses import StreamingResponse
 from pydantic_core import to_json
 
 from services.api.formats.accept import GZIP, ZSTD, Coding, accept_encoding, best_coding
+from storage.query.answers.answer import Answer, adapter, as_document
 
 Made = tuple[bytes, str]
 """An answer's bytes and their media type."""
@@ -34,7 +35,7 @@ _ZSTD_LEVEL: Final = 1
 in 4.2 ms."""
 
 
-def as_json(document: dict[str, Any]) -> Made:
+def as_json(document: Answer | dict[str, Any]) -> Made:
     """The document as compact JSON. Raises ValueError if a number is not finite.
 
     Documents consist of types that `json` writes: dicts with text keys, lists, tuples, texts, numbers, True, False and
@@ -44,13 +45,23 @@ def as_json(document: dict[str, Any]) -> Made:
     """
     try:
         # A quarter of the time of `json`: 5 ms for a flame graph of 1.7 MB.
-        content = to_json(document)
+        content = _encoded(document)
     except ValueError:  # a lone surrogate
-        return _carefully(document), "application/json"
+        return _carefully(_dictionary(document)), "application/json"
     # Names contain these words, too: `isNaN` is a function. The search for the word alone costs nothing where it is
     # missing.
     odd = any(word in content and figure.search(content) for word, figure in _NO_FIGURES.items())
-    return _carefully(document) if odd else content, "application/json"
+    return _carefully(_dictionary(document)) if odd else content, "application/json"
+
+
+def _encoded(document: Answer | dict[str, Any]) -> bytes:
+    if isinstance(document, dict):
+        return to_json(document)
+    return adapter(type(document)).dump_json(document, by_alias=True)
+
+
+def _dictionary(document: Answer | dict[str, Any]) -> dict[str, Any]:
+    return document if isinstance(document, dict) else as_document(document)
 
 
 def _carefully(document: dict[str, Any]) -> bytes:

@@ -5,8 +5,8 @@ from typing import Literal
 from pydantic import Field
 
 from services.api.answer import Answer
-from services.api.profiles.estimates import IntervalAnswer
-from services.api.profiles.functions import StatusName
+from storage.query.answers.figures import Interval
+from storage.query.answers.functions import StatusName
 
 FileKindName = Literal["executable", "debuginfo", "symbols", "kallsyms", "altlink", "split"]
 QualityName = Literal["dwarf", "symtab", "dynsym", "none"]
@@ -122,11 +122,11 @@ class BinarySymbols(Answer):
     unresolved_cpu_seconds: float = Field(
         description="Observed CPU time of the samples with a frame in it that has no name."
     )
-    share: IntervalAnswer | None = Field(
+    share: Interval | None = Field(
         description="Share of the fleet's CPU time that runs through its frames without names. Null without a random "
         "design, like `cores`."
     )
-    cores: IntervalAnswer | None = Field(description="The same as the mean number of busy cores.")
+    cores: Interval | None = Field(description="The same as the mean number of busy cores.")
     low_confidence: bool = Field(
         description="Low confidence: too few visits contribute for a narrow interval."
     )

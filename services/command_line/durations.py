@@ -4,6 +4,8 @@ import re
 
 import typer
 
+from storage.errors import BadSelection
+
 _UNITS = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[dhms])")
 _WHOLE = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[dhms]))+", re.ASCII)
@@ -37,3 +39,11 @@ def Duration(text: str) -> float:  # noqa: N802 - typer prints a parser's name a
         return parse_duration(text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
+
+
+def step_of(text: str) -> int:
+    """Seconds of a step; 0 for an empty text. Raises `BadSelection`."""
+    try:
+        return round(parse_duration(text)) if text else 0
+    except ValueError as error:
+        raise BadSelection(str(error), hint="Set step=1h or step=1d.", parameter="step") from error

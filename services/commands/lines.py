@@ -38,9 +38,9 @@ def lines(  # noqa: PLR0917 - the command line is its signature
 
     from rich.console import Console  # noqa: PLC0415
 
-    from services.api.profiles.lines import lines_document  # noqa: PLC0415
     from services.views import lines as view  # noqa: PLC0415
     from services.views import terminal  # noqa: PLC0415
+    from storage.query.answers.answer import as_document  # noqa: PLC0415
     from storage.query.shapes.lines import LinesQuestion  # noqa: PLC0415
     from storage.query.subject import parse_subject  # noqa: PLC0415
 
@@ -52,9 +52,9 @@ def lines(  # noqa: PLR0917 - the command line is its signature
         selection,
     ):
         question = LinesQuestion(selection, parse_subject(function=function), rows)
-        answer = lines_document(question, queries.ask(question))
+        answer = queries.ask(question)
     if as_json:
-        typer.echo(json.dumps(answer))
+        typer.echo(json.dumps(as_document(answer)))
         return
     console = Console(highlight=False)
     console.print(terminal.totals_line(answer), soft_wrap=True)

@@ -109,6 +109,7 @@ def query(  # noqa: PLR0917 - the command line is its signature
     from services.queries import local_queries  # noqa: PLC0415
     from services.queries.query_backend import LakeBackend, open_backend  # noqa: PLC0415
     from services.views import terminal  # noqa: PLC0415
+    from storage.query.answers.answer import as_document  # noqa: PLC0415
     from storage.query.selections.selection import parse_selection  # noqa: PLC0415
     from storage.query.shapes.diff import MOST_ROWS  # noqa: PLC0415
 
@@ -160,20 +161,22 @@ def query(  # noqa: PLR0917 - the command line is its signature
         other = parse_selection(**second, **selection_options, prefix="base_") if compares else selection
         with open_backend(settings, engine) as queries:
             if compares:
-                answer = local_queries.diff(queries, selection, other, keys, min(rows, MOST_ROWS))
+                answer: Any = local_queries.diff(queries, selection, other, keys, min(rows, MOST_ROWS))
             elif trust:
                 answer = local_queries.reliability(queries, selection, keys)
             else:
                 answer = local_queries.table(queries, selection, keys, rows)
-        if isinstance(queries, LakeBackend):
-            answer["lake"] = queries.document
     if isinstance(queries, LakeBackend):
         typer.echo(queries.remark, err=True)
     if as_json:
-        typer.echo(json.dumps(answer))
+        lake = {"lake": queries.document} if isinstance(queries, LakeBackend) else {}
+        typer.echo(json.dumps(as_document(answer) | lake))
         return
     console = Console(highlight=False)
-    console.print(terminal.sides(answer) if compares else terminal.totals_line(answer), soft_wrap=True)
+    console.print(
+        terminal.sides(answer) if compares else terminal.totals_line(answer),
+        soft_wrap=True,
+    )
     if compares:
         console.print(terminal.differences(answer, rows=rows))
     elif trust:

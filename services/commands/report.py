@@ -68,9 +68,10 @@ def movers(  # noqa: PLR0917 - the command line is its signature
     from rich.console import Console  # noqa: PLC0415
 
     from services.api.parameters import keys_of  # noqa: PLC0415
-    from services.api.profiles.movers import base_of, last_day, movers_document  # noqa: PLC0415
+    from services.api.profiles.movers import base_of, last_day  # noqa: PLC0415
     from services.views import movers as view  # noqa: PLC0415
     from services.views import terminal  # noqa: PLC0415
+    from storage.query.answers.answer import as_document  # noqa: PLC0415
     from storage.query.shapes.movers import MoversQuestion  # noqa: PLC0415
 
     selection_options = {"select": select, "event": event, "campaign": campaign}
@@ -78,13 +79,12 @@ def movers(  # noqa: PLR0917 - the command line is its signature
     others = {"by": Typed("--by", by), "before": Typed("--before", before)}
     with open_queries(read_settings(), engine, selection_options, others) as (queries, selection):
         now = selection if since or until else last_day(selection)
-        question = MoversQuestion(now, base_of(now, before), keys_of(by), explain=explain)
-        answer = movers_document(question, queries.ask(question))
+        answer = queries.ask(MoversQuestion(now, base_of(now, before), keys_of(by), explain=explain))
     if as_json:
-        typer.echo(json.dumps(answer))
+        typer.echo(json.dumps(as_document(answer)))
     else:
         console = Console(highlight=False)
         console.print(terminal.sides(answer), soft_wrap=True)
         console.print(view.movers(answer))
-    if answer["because"] is not None:
+    if answer.because is not None:
         raise typer.Exit(NO_ANSWER)

@@ -59,9 +59,10 @@ def series(  # noqa: PLR0917 - the command line is its signature
     from rich.console import Console  # noqa: PLC0415
 
     from services.api.parameters import keys_of  # noqa: PLC0415
-    from services.api.profiles.series import series_columns, series_document  # noqa: PLC0415
     from services.views import series as view  # noqa: PLC0415
     from services.views import terminal  # noqa: PLC0415
+    from storage.query.answers.answer import as_document  # noqa: PLC0415
+    from storage.query.answers.series_columns import series_columns  # noqa: PLC0415
     from storage.query.selections.times import parse_length  # noqa: PLC0415
     from storage.query.shapes.series import SeriesQuestion  # noqa: PLC0415
 
@@ -76,9 +77,9 @@ def series(  # noqa: PLR0917 - the command line is its signature
             points,
             parse_length(step, parameter="step") if step else 0,
         )
-        answer = series_document(selection, queries.ask(question))
+        answer = queries.ask(question)
     if as_json:
-        typer.echo(json.dumps(series_columns(answer)))
+        typer.echo(json.dumps(as_document(series_columns(answer))))
         return
     console = Console(highlight=False)
     console.print(terminal.totals_line(answer), soft_wrap=True)

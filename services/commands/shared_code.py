@@ -80,9 +80,10 @@ def shared_code(  # noqa: PLR0917 - the command line is its signature
 
     from rich.console import Console  # noqa: PLC0415
 
-    from services.api.profiles.shared_code import shared_code_document, users_document  # noqa: PLC0415
     from services.views import shared_code as view  # noqa: PLC0415
     from services.views import terminal  # noqa: PLC0415
+    from storage.query.answers.answer import as_document  # noqa: PLC0415
+    from storage.query.answers.shared_code import SharedCodeAnswer, UsersAnswer  # noqa: PLC0415
     from storage.query.shapes.shared_code import SharedCodeQuestion  # noqa: PLC0415
     from storage.query.shapes.users import UsersQuestion  # noqa: PLC0415
     from storage.query.subject import parse_subject  # noqa: PLC0415
@@ -94,20 +95,17 @@ def shared_code(  # noqa: PLR0917 - the command line is its signature
         queries,
         selection,
     ):
+        answer: UsersAnswer | SharedCodeAnswer
         if users is not None:
-            whose = UsersQuestion(selection, parse_subject(function=users), limit=rows)
-            answer = users_document(whose, queries.ask(whose))
+            answer = queries.ask(UsersQuestion(selection, parse_subject(function=users), limit=rows))
         else:
-            question = SharedCodeQuestion(selection, by.value, own, cold, applications, rows)
-            answer = shared_code_document(
-                question,
-                queries.ask(question),
-                saving=saving,
-                price_per_core_hour=settings.price_per_core_hour,
-            )
+            price = settings.price_per_core_hour
+            question = SharedCodeQuestion(selection, by.value, own, cold, applications, rows, saving, price)
+            answer = queries.ask(question)
     if as_json:
-        typer.echo(json.dumps(answer))
+        typer.echo(json.dumps(as_document(answer)))
         return
     console = Console(highlight=False)
     console.print(terminal.totals_line(answer), soft_wrap=True)
-    console.print(view.users(answer) if users is not None else view.shared_code(answer, own=own))
+    told = view.users(answer) if isinstance(answer, UsersAnswer) else view.shared_code(answer, own=own)
+    console.print(told)

@@ -18,20 +18,20 @@ def status(
 
     from rich.console import Console  # noqa: PLC0415
 
-    from services.api.profiles.status import status_document  # noqa: PLC0415
     from services.views import terminal  # noqa: PLC0415
     from storage.database import open_engine, snapshot  # noqa: PLC0415
+    from storage.query.answers.answer import as_document  # noqa: PLC0415
     from storage.query.shapes.status import read_status  # noqa: PLC0415
 
     settings = read_settings()
     engine = open_engine(settings.needed_database_url(), application="status", pool_size=1)
     try:
         with snapshot(engine) as connection:
-            answer = status_document(read_status(connection), settings.price_per_core_hour)
+            answer = read_status(connection, settings.price_per_core_hour)
     finally:
         engine.dispose()
     if as_json:
-        typer.echo(json.dumps(answer))
+        typer.echo(json.dumps(as_document(answer)))
         return
     console = Console(highlight=False)
     for line in terminal.fleet_lines(answer):

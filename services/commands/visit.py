@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collector.schedule_round import ScheduledVisit
     from collector.visit import VisitResult
     from storage.captures import Due
+    from storage.query.answers.table import TableAnswer
     from storage.visit_history import Ingestion
 
 
@@ -116,7 +117,7 @@ def _print(
     host: str,
     visited: "VisitResult",
     ingestion: "Ingestion | None",
-    table: dict[str, Any] | None,
+    table: "TableAnswer | None",
     *,
     rows: int,
     wait: float,
@@ -153,8 +154,10 @@ def _plain(
     scheduled: "ScheduledVisit",
     visited: "VisitResult",
     ingestion: "Ingestion | None",
-    table: dict[str, Any] | None,
+    table: "TableAnswer | None",
 ) -> dict[str, Any]:
+    from storage.query.answers.answer import as_document  # noqa: PLC0415
+
     received = visited.received
     return {
         "visit_id": str(scheduled.visit_id),
@@ -168,7 +171,7 @@ def _plain(
         "samples": received.samples if received else None,
         "bytes": len(received.blob) if received else None,
         "ingested": ingestion is not None and ingestion.ingested,
-        "table": table,
+        "table": None if table is None else as_document(table),
     }
 
 
@@ -190,7 +193,7 @@ def _send(settings: Settings, due: "Due", console: "Console") -> None:
         )
 
 
-def _hottest(settings: Settings, scheduled: "ScheduledVisit", event: str, rows: int) -> dict[str, Any]:
+def _hottest(settings: Settings, scheduled: "ScheduledVisit", event: str, rows: int) -> "TableAnswer":
     """Table of exactly this visit: its machine, at the microsecond for which it was drawn."""
     from services.queries.local_queries import hottest_functions  # noqa: PLC0415
 

@@ -8,6 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from services.errors import NotRunning
+from storage.query.answers.answer import adapter
+from storage.query.answers.status import StatusAnswer
+from storage.query.answers.table import TableAnswer
 
 
 class LocalApi:
@@ -43,11 +46,19 @@ class LocalApi:
     def waiting(self) -> int | None:
         """Number of captures waiting to be ingested; None if the API does not respond."""
         try:
-            return int(self.get("status", uncached=True)["captures"]["waiting"])
+            return self.status(uncached=True).captures.waiting
         except NotRunning:
             return None
 
-    def table(self, since: datetime, rows: int, *, uncached: bool = False) -> dict[str, Any]:
+    def status(self, *, uncached: bool = False) -> StatusAnswer:
+        """The fleet's coverage and problems."""
+        answer: StatusAnswer = adapter(StatusAnswer).validate_python(self.get("status", uncached=uncached))
+        return answer
+
+    def table(self, since: datetime, rows: int, *, uncached: bool = False) -> TableAnswer:
         """The hottest functions since a time."""
         query = {"from": since.isoformat(), "to": "now", "by": "function", "limit": str(rows)}
-        return self.get("table", uncached=uncached, **query)
+        answer: TableAnswer = adapter(TableAnswer).validate_python(
+            self.get("table", uncached=uncached, **query)
+        )
+        return answer

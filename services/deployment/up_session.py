@@ -123,17 +123,17 @@ def _profile(
     _watch(deployment, api, begun, stop_request, deadline, console=console, rows=rows)
     ingest_last(deployment, api.waiting, console)
     # A cached response may precede the last captures: a run of seconds would end without a sample.
-    answer, status = api.table(begun, rows, uncached=True), api.get("status", uncached=True)
+    answer, status = api.table(begun, rows, uncached=True), api.status(uncached=True)
     ended = datetime.now(UTC)
     console.print()
     console.print(terminal.totals_line(answer), soft_wrap=True)
     for line in terminal.status_lines(status):
         console.print(line, soft_wrap=True)
-    if answer["rows"]:
+    if answer.rows:
         console.print(terminal.top_table(answer, rows=rows))
     for line in terminal.nameless_lines(status):
         console.print(line, soft_wrap=True)
-    if deployment.fleet is not None and answer["rows"]:
+    if deployment.fleet is not None and answer.rows:
         from simulation.comparison import compared  # noqa: PLC0415 - needed for made-up fleets only
         from simulation.ground_truth import Wanted, truth  # noqa: PLC0415
 
@@ -171,7 +171,7 @@ def _watch(
             shown = now
             try:
                 answer = api.table(max(begun, datetime.now(UTC) - LIVE_WINDOW), rows)
-                status = api.get("status") if live else None
+                status = api.status() if live else None
             except NotRunning as error:
                 console.print(str(error), style="yellow", highlight=False)
                 continue

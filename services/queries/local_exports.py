@@ -11,7 +11,7 @@ from services.api.formats.forms import Forms
 from services.api.profiles import stacks as of_stacks
 from services.api.profiles import table as of_table
 from services.api.profiles.stacks import StacksRequest
-from services.queries.local_queries import Json, Queries
+from services.queries.local_queries import Queries
 from storage.query.selections.selection import Selection
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import MOST_ROWS, TableQuestion
@@ -28,11 +28,8 @@ def table(
     """The response of `/api/v1/table?format=`."""
     page = Page(Sort.SELF_DESC, min(limit or MOST_ROWS, MOST_ROWS), 0, "")
 
-    def document() -> Json:
-        return of_table.table_document(selection, queries.ask(TableQuestion(selection, by, page)))
-
     forms: Forms[Document] = of_table.FORMS
-    return forms.named(form).write(document)
+    return forms.named(form).write(lambda: queries.ask(TableQuestion(selection, by, page)))
 
 
 @contextmanager

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
-from services.api.profiles.diff import diff_document
-from services.api.profiles.reliability import reliability_document
-from services.api.profiles.table import table_document
 from storage.database import open_engine
+from storage.query.answers.diff import DiffAnswer
+from storage.query.answers.reliability import ReliabilityAnswer
+from storage.query.answers.table import TableAnswer
 from storage.query.query_engine import OlderDays, QueryEngine
 from storage.query.reading import Question
 from storage.query.selections.selection import Selection, parse_selection
@@ -46,30 +46,28 @@ def hottest_functions(
     select: str,
     campaign: str,
     rows: int,
-) -> Json:
+) -> TableAnswer:
     """The answer of `/api/v1/table?by=function`. Raises `BadSelection` and database errors."""
     selection = parse_selection(event=event, start=since, end=until, select=select, campaign=campaign)
     with postgres(database_url) as queries:
         return table(queries, selection, ("function",), rows)
 
 
-def table(queries: Queries, selection: Selection, by: tuple[str, ...], rows: int) -> Json:
+def table(queries: Queries, selection: Selection, by: tuple[str, ...], rows: int) -> TableAnswer:
     """The answer of `/api/v1/table`."""
-    return table_document(
-        selection, queries.ask(TableQuestion(selection, by, Page(Sort.SELF_DESC, rows, 0, "")))
-    )
+    return queries.ask(TableQuestion(selection, by, Page(Sort.SELF_DESC, rows, 0, "")))
 
 
-def diff(queries: Queries, selection: Selection, base: Selection, by: tuple[str, ...], rows: int) -> Json:
+def diff(
+    queries: Queries, selection: Selection, base: Selection, by: tuple[str, ...], rows: int
+) -> DiffAnswer:
     """The answer of `/api/v1/diff`, by self shares."""
-    return diff_document(
-        selection, base, queries.ask(DiffQuestion(selection, base, by, limit=rows, own=True))
-    )
+    return queries.ask(DiffQuestion(selection, base, by, limit=rows, own=True))
 
 
-def reliability(queries: Queries, selection: Selection, by: tuple[str, ...]) -> Json:
+def reliability(queries: Queries, selection: Selection, by: tuple[str, ...]) -> ReliabilityAnswer:
     """The answer of `/api/v1/reliability`."""
-    return reliability_document(selection, queries.ask(ReliabilityQuestion(selection, by)))
+    return queries.ask(ReliabilityQuestion(selection, by))
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from services.symbols.symbol_service import SymbolService, Uploaded
-from storage.query.estimation.estimates import Interval
+from storage.query.answers.figures import Interval
 from storage.query.selections.times import format_time
 from storage.symbols.absences import Absence
 from storage.symbols.caches import BuildState

@@ -1,12 +1,15 @@
 """Uploaded experiments for a terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from services.views.reports.report_envelope import AnswerJson, amount, columns
+from services.views.reports.report_envelope import amount, columns
+
+AnswerJson = Mapping[str, Any]
 
 
 def listing(sets: Sequence[AnswerJson]) -> Table:

@@ -1,11 +1,14 @@
 """Units of a table's numbers, all computed from the API's answer."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
-AnswerJson = Mapping[str, Any]
+if TYPE_CHECKING:
+    from storage.query.answers.selection_echo import SelectionEcho
+    from storage.query.answers.table import TableRow
+    from storage.query.answers.totals import Totals
+
 EVERYTHING = "{}"
 """A selection without matchers in an answer."""
 _HOUR_S = 3600
@@ -22,6 +25,20 @@ class Measure(StrEnum):
     CORES = "cores"
     MACHINES = "machines"
     MONEY = "money"
+
+
+class Tabular(Protocol):
+    """An answer with rows of a table."""
+
+    @property
+    def selection(self) -> "SelectionEcho":
+        """What the rows are of."""
+        ...
+
+    @property
+    def totals(self) -> "Totals":
+        """The samples behind the rows."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,30 +64,34 @@ class Figure:
 
 
 def figure(
-    row: AnswerJson, part: str, measure: Measure, answer: AnswerJson, price_per_core_hour: float | None
+    row: "TableRow", part: str, measure: Measure, answer: Tabular, price_per_core_hour: float | None
 ) -> Figure:
     """A row's `part` ("self" or "total") in a measure; without a random design as observed.
 
     The number of machines is unknown with label matchers: shares then refer to a part of the fleet whose machines are
     not counted.
     """
-    totals = answer["totals"]
-    share = Figure(row[f"{part}_share"], row.get(f"{part}_lo"), row.get(f"{part}_hi"))
+    own, totals = part == "self", answer.totals
+    share = (
+        Figure(row.self_share, row.self_lo, row.self_hi)
+        if own
+        else Figure(row.total_share, row.total_lo, row.total_hi)
+    )
     match measure:
         case Measure.SHARE:
             return share
         case Measure.SAMPLES:
-            return Figure(row.get(f"{part}_samples"))
+            return Figure(row.self_samples if own else row.total_samples)
         case Measure.MACHINES:
-            everything = answer["selection"]["select"] == EVERYTHING
-            return _scaled(share, (totals["population"] or None) if everything else None)
+            everything = answer.selection.select == EVERYTHING
+            return _scaled(share, (totals.population or None) if everything else None)
         case _:
-            estimate = row.get(f"{part}_core_seconds")
-            seconds = Figure(estimate["value"], estimate["lo"], estimate["hi"]) if estimate else Figure(None)
+            estimate = row.self_core_seconds if own else row.total_core_seconds
+            seconds = Figure(None) if estimate is None else Figure(estimate.value, estimate.lo, estimate.hi)
     if measure is Measure.CORE_SECONDS:
-        return seconds if estimate else Figure(row[f"{part}_seconds"])
+        return seconds if estimate is not None else Figure(row.self_seconds if own else row.total_seconds)
     if measure is Measure.CORES:
-        return _scaled(seconds, 1 / totals["weighed_seconds"] if totals["weighed_seconds"] else None)
+        return _scaled(seconds, 1 / totals.weighed_seconds if totals.weighed_seconds else None)
     return _scaled(seconds, None if price_per_core_hour is None else price_per_core_hour / _HOUR_S)
 
 

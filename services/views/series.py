@@ -1,7 +1,7 @@
 """A selection over time in a terminal."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.bar import Bar
 from rich.console import Group, JustifyMethod, RenderableType
@@ -11,48 +11,47 @@ from rich.text import Text
 from services.views.measures import Figure, Measure
 from services.views.terminal import seconds, share
 
-AnswerJson = Mapping[str, Any]
+if TYPE_CHECKING:
+    from storage.query.answers.series import LineRows, PointRow, SeriesRows, SeriesStep
+
 _BAR = 24
 _LEVELS = "▁▂▃▄▅▆▇█"
 _NOTHING = "·"
 
 
-def series(answer: AnswerJson) -> RenderableType:
-    """The whole step by step, and the course of each row's share.
-
-    The answer has steps and points as rows (`services.api.profiles.series.series_document`).
-    """
-    whole = next(line["points"] for line in answer["lines"] if line["role"] == "whole")
-    parts: list[RenderableType] = [_steps(answer["steps"], whole)]
-    if any(step["partial"] for step in answer["steps"]):
+def series(answer: "SeriesRows") -> RenderableType:
+    """The whole step by step, and the course of each row's share."""
+    whole = answer.whole
+    parts: list[RenderableType] = [_steps(answer.steps, whole)]
+    if any(step.partial for step in answer.steps):
         parts.append(Text("* only a part of the step", style="dim"))
-    if any(step["too_few_ingested"] for step in answer["steps"]):
+    if any(step.too_few_ingested for step in answer.steps):
         parts.append(Text("… too few of the step's visits have been ingested yet", style="dim"))
     if any(map(_is_bound, whole)):
         parts.append(
             Text("≤ upper bound (95 %): none of the step's visits has samples of the selection", style="dim")
         )
-    rows = [line for line in answer["lines"] if line["role"] != "whole"]
+    rows = [line for line in answer.lines if line.role != "whole"]
     if rows:
         parts += [Text(""), _rows(rows)]
-    left = answer["lines_total"] - sum(line["role"] == "row" for line in rows)
-    if left > 0 and answer["by"]:
+    left = answer.lines_total - len(answer.rows)
+    if left > 0 and answer.by:
         parts.append(Text(f"{left:,} more rows", style="dim"))
     return Group(*parts)
 
 
-def _steps(steps: Sequence[AnswerJson], points: Sequence[AnswerJson]) -> Table:
+def _steps(steps: Sequence["SeriesStep"], points: Sequence["PointRow"]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    in_cores = any(point["cores"] for point in points)
+    in_cores = any(point.cores for point in points)
     headings = "UTC", "cores" if in_cores else "observed", "95 %" if in_cores else "", "visits"
     values = [_value(point, in_cores=in_cores) for point in points]
     most = max((value for value in values if value is not None), default=0.0)
     rows = [
         (
-            step["start"][:16].replace("T", " ") + ("*" if step["partial"] else ""),
+            step.start[:16].replace("T", " ") + ("*" if step.partial else ""),
             _figure(step, value, in_cores=in_cores),
             _interval(point),
-            f"{point['visits']:,} of {step['visits_drawn']:,}",
+            f"{point.visits:,} of {step.visits_drawn:,}",
         )
         for step, point, value in zip(steps, points, values, strict=True)
     ]
@@ -67,48 +66,48 @@ def _steps(steps: Sequence[AnswerJson], points: Sequence[AnswerJson]) -> Table:
     return table
 
 
-def _interval(point: AnswerJson) -> str:
-    cores = point["cores"]
+def _interval(point: "PointRow") -> str:
+    cores = point.cores
     if cores is None:
         return ""
     if _is_bound(point):
-        most, _ = Figure(cores["hi"]).text(Measure.CORES)
+        most, _ = Figure(cores.hi).text(Measure.CORES)
         return f"≤ {most}"
-    return f"{cores['lo']:,.1f}–{cores['hi']:,.1f}" + (" ?" if point["low_confidence"] else "")
+    return f"{cores.lo:,.1f}–{cores.hi:,.1f}" + (" ?" if point.low_confidence else "")
 
 
-def _is_bound(point: AnswerJson) -> bool:
+def _is_bound(point: "PointRow") -> bool:
     """No visit saw any of it, so the interval's end is an upper bound."""
-    return point["cores"] is not None and not point["units"]
+    return point.cores is not None and not point.units
 
 
-def _figure(step: AnswerJson, value: float | None, *, in_cores: bool) -> str:
+def _figure(step: "SeriesStep", value: float | None, *, in_cores: bool) -> str:
     if value is None:
-        return "…" if step["too_few_ingested"] else "–"
+        return "…" if step.too_few_ingested else "–"
     return f"{value:,.1f}" if in_cores else seconds(value)
 
 
-def _value(point: AnswerJson, *, in_cores: bool) -> float | None:
+def _value(point: "PointRow", *, in_cores: bool) -> float | None:
     if in_cores:
-        return None if point["cores"] is None else float(point["cores"]["value"])
-    return float(point["units"] if point["seconds"] is None else point["seconds"])
+        return None if point.cores is None else float(point.cores.value)
+    return float(point.units if point.seconds is None else point.seconds)
 
 
-def _rows(rows: Sequence[AnswerJson]) -> Table:
+def _rows(rows: Sequence["LineRows"]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("first", justify="right", no_wrap=True, width=7)
     table.add_column("last", justify="right", no_wrap=True, width=7)
-    table.add_column("share of each step", no_wrap=True, min_width=len(rows[0]["points"]))
+    table.add_column("share of each step", no_wrap=True, min_width=len(rows[0].points))
     table.add_column("", no_wrap=True, overflow="ellipsis", ratio=1)
     for row in rows:
-        shares = [point["share"] for point in row["points"]]
+        shares = [point.share for point in row.points]
         known = [value for value in shares if value is not None]
-        name = row["key"].get("function") or ", ".join(value or "(none)" for value in row["key"].values())
+        name = row.key.get("function") or ", ".join(value or "(none)" for value in row.key.values())
         table.add_row(
             share(known[0] if known else None),
             share(known[-1] if known else None),
             Text(sparkline(shares), style="cyan"),
-            Text(name) if row["role"] == "row" else Text("all others", style="dim"),
+            Text(name) if row.role == "row" else Text("all others", style="dim"),
         )
     return table
 

@@ -4,7 +4,7 @@ The input is the answers of `/api/v1/table` and `/api/v1/status`, so terminal an
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -12,7 +12,15 @@ from rich.text import Text
 
 from services.views.measures import EVERYTHING, Figure, Measure, figure
 
-AnswerJson = Mapping[str, Any]
+if TYPE_CHECKING:
+    from storage.query.answers.diff import DiffAnswer, DiffRow
+    from storage.query.answers.figures import Interval
+    from storage.query.answers.reliability import ReliabilityAnswer
+    from storage.query.answers.selection_echo import SelectionEcho
+    from storage.query.answers.status import StatusAnswer, VisitFailure
+    from storage.query.answers.table import TableAnswer
+    from storage.query.answers.totals import Totals
+
 _WELL_COVERED = 0.95
 """Share of time or machine-time above which a gap is not mentioned."""
 
@@ -26,8 +34,45 @@ FIRST = Text(
 )
 
 
+class WithTotals(Protocol):
+    """An answer about samples."""
+
+    @property
+    def totals(self) -> "Totals":
+        """The samples of the selection."""
+        ...
+
+
+class Compared(WithTotals, Protocol):
+    """An answer about two selections."""
+
+    @property
+    def selection(self) -> "SelectionEcho":
+        """The selection."""
+        ...
+
+    @property
+    def base(self) -> "SelectionEcho":
+        """What it is compared with."""
+        ...
+
+    @property
+    def base_totals(self) -> "Totals":
+        """The samples of the base."""
+        ...
+
+
+class WithLevel(Protocol):
+    """An answer with differences of shares."""
+
+    @property
+    def interval_level(self) -> float | None:
+        """The level of the differences' intervals."""
+        ...
+
+
 def top_table(
-    answer: AnswerJson,
+    answer: "TableAnswer",
     *,
     rows: int = 20,
     measure: Measure = Measure.SHARE,
@@ -37,8 +82,8 @@ def top_table(
 
     Each estimate has its interval; a question mark marks one from few visits.
     """
-    totals = answer["totals"]
-    estimated = totals.get("design") == "random" and measure is not Measure.SAMPLES
+    totals = answer.totals
+    estimated = totals.design == "random" and measure is not Measure.SAMPLES
     # Fixed widths: otherwise rich gives the width of the numbers to a long name.
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("self", justify="right", no_wrap=True, width=7)
@@ -50,22 +95,22 @@ def top_table(
         style="dim",
     )
     table.add_column("total", justify="right", no_wrap=True, width=7)
-    functions = all("function" in row["key"] for row in answer["rows"])
+    functions = all("function" in row.key for row in answer.rows)
     table.add_column(
-        "function" if functions else ", ".join(answer["by"]), no_wrap=True, overflow="ellipsis", ratio=3
+        "function" if functions else ", ".join(answer.by), no_wrap=True, overflow="ellipsis", ratio=3
     )
     table.add_column("binary" if functions else "", no_wrap=True, overflow="ellipsis", ratio=1, style="dim")
-    shown = answer["rows"][:rows]
+    shown = answer.rows[:rows]
     low_confidence = False
     for row in shown:
         own, interval = figure(row, "self", measure, answer, price_per_core_hour).text(measure)
         total, _ = figure(row, "total", measure, answer, price_per_core_hour).text(measure)
-        if row.get("low_confidence") and estimated:
+        if row.low_confidence and estimated:
             low_confidence, interval = True, f"{interval} ?"
-        table.add_row(own, interval if estimated else seconds(row["self_seconds"]), total, *_name(row["key"]))
-    left = answer["rows_total"] - len(shown)
+        table.add_row(own, interval if estimated else seconds(row.self_seconds), total, *_name(row.key))
+    left = answer.rows_total - len(shown)
     if left > 0:
-        rest = 1.0 - sum(row["self_share"] for row in shown)
+        rest = 1.0 - sum(row.self_share for row in shown)
         what = "functions" if functions else "rows"
         rest_share = share(max(rest, 0.0)) if measure is Measure.SHARE else ""
         table.add_row(rest_share, "", "", Text(f"{left:,} more {what}", style="dim"), "")
@@ -74,163 +119,162 @@ def top_table(
     return Group(table, Text("? low confidence: few visits contribute, the interval is wide", style="dim"))
 
 
-def sides(answer: AnswerJson) -> RenderableType:
+def sides(answer: "Compared") -> RenderableType:
     """The times, matchers and totals of both selections of a comparison."""
     return Group(
-        Text.assemble(f"now   {_of(answer['selection'])}: ", totals_line(answer)),
-        Text.assemble(f"base  {_of(answer['base'])}: ", _totals(answer["base_totals"])),
+        Text.assemble(f"now   {_of(answer.selection)}: ", totals_line(answer)),
+        Text.assemble(f"base  {_of(answer.base)}: ", _totals(answer.base_totals)),
     )
 
 
-def level_of(answer: AnswerJson) -> str:
+def level_of(answer: "WithLevel") -> str:
     """The level of a comparison's intervals: `95 %`, `99.98 %`."""
-    level = answer["interval_level"]
+    level = answer.interval_level
     return "" if level is None else f"{100 * level:.4g} %"
 
 
-def differences(answer: AnswerJson, *, rows: int = 20) -> RenderableType:
+def change(row: "DiffRow") -> str:
+    """The interval of a row's difference in percentage points; empty if it has none."""
+    return "" if row.lo is None or row.hi is None else f"{100 * row.lo:+.2f}…{100 * row.hi:+.2f}"
+
+
+def differences(answer: "DiffAnswer", *, rows: int = 20) -> RenderableType:
     """Table of two selections' self shares; insignificant differences are grey.
 
     Without samples on one side every row would seem to appear or disappear, so the result is a sentence.
     """
-    for what, totals in (("selection", answer["totals"]), ("base", answer["base_totals"])):
-        if not totals["samples"]:
-            return Text(
-                f"There are no samples to compare{' with' if what == 'base' else ''}: nothing was sampled in "
-                f"{_of(answer[what])}."
-            )
+    for side, totals, with_ in (
+        (answer.selection, answer.totals, ""),
+        (answer.base, answer.base_totals, " with"),
+    ):
+        if not totals.samples:
+            return Text(f"There are no samples to compare{with_}: nothing was sampled in {_of(side)}.")
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("change", justify="right", no_wrap=True, width=9)
     table.add_column(level_of(answer), justify="right", no_wrap=True, width=15, style="dim")
     table.add_column("self, now", justify="right", no_wrap=True, width=9)
     table.add_column("base", justify="right", no_wrap=True, width=7)
-    table.add_column(", ".join(answer["by"]), no_wrap=True, overflow="ellipsis", ratio=3)
+    table.add_column(", ".join(answer.by), no_wrap=True, overflow="ellipsis", ratio=3)
     table.add_column("", no_wrap=True, overflow="ellipsis", ratio=1, style="dim")
-    for row in answer["rows"][:rows]:
-        interval = "" if row["lo"] is None else f"{100 * row['lo']:+.2f}…{100 * row['hi']:+.2f}"
+    for row in answer.rows[:rows]:
         table.add_row(
-            f"{100 * row['delta']:+.2f} pp",
-            f"{interval} ?" if row["low_confidence"] else interval,
-            share(row["a_share"]),
-            share(row["b_share"]),
-            *_name(row["key"]),
-            style="" if row["significant"] else "dim",
+            f"{100 * row.delta:+.2f} pp",
+            f"{change(row)} ?" if row.low_confidence else change(row),
+            share(row.a_share),
+            share(row.b_share),
+            *_name(row.key),
+            style="" if row.significant else "dim",
         )
-    significant = sum(row["significant"] for row in answer["rows"])
+    significant = sum(row.significant for row in answer.rows)
     lines = [
-        Text(f"{significant} of {len(answer['rows'])} rows differ by more than chance; the others are grey.")
+        Text(f"{significant} of {len(answer.rows)} rows differ by more than chance; the others are grey.")
     ]
-    if answer["power"] is None:
+    power = answer.power
+    if power is None:
         lines = [Text("The visits were not drawn at random: significance is not known.", style="dim")]
     else:
-        power = answer["power"]
         lines.append(
             Text(
-                f"A row of {share(power['share'])} that grows to {power['factor']:g} times its size is detected "
-                f"with probability {share(power['power'])}.",
+                f"A row of {share(power.share)} that grows to {power.factor:g} times its size is detected "
+                f"with probability {share(power.power)}.",
                 style="dim",
             )
         )
-    if answer["part"] < 1:
+    if answer.part < 1:
         lines.append(
-            Text(f"Significance was tested on a random {share(answer['part'])} of the visits.", style="dim")
+            Text(f"Significance was tested on a random {share(answer.part)} of the visits.", style="dim")
         )
     return Group(table, *lines)
 
 
-def trust(answer: AnswerJson) -> RenderableType:
+def trust(answer: "ReliabilityAnswer") -> RenderableType:
     """The reliability of the profile as a whole."""
-    if answer["entropy"] is None:
+    if answer.entropy is None or answer.manhattan is None:
         return Text("No estimate: there are too few visits, or they were not drawn at random.")
 
-    def measured(name: str) -> str:
-        found = answer[name]
-        return f"{found['value']:.3g} ({found['lo']:.3g}–{found['hi']:.3g})"
+    def measured(found: "Interval") -> str:
+        return f"{found.value:.3g} ({found.lo:.3g}–{found.hi:.3g})"
 
     lines = [
-        Text(f"entropy of {answer['rows_total']:,} rows: {measured('entropy')} nats"),
-        Text(f"distance between two random halves of the visits: {measured('manhattan')}, at most 2"),
+        Text(f"entropy of {answer.rows_total:,} rows: {measured(answer.entropy)} nats"),
+        Text(f"distance between two random halves of the visits: {measured(answer.manhattan)}, at most 2"),
     ]
-    fit = answer["fit"]
+    fit = answer.fit
     if fit is None:
         lines.append(
             Text("Too few visits contain the selection to estimate how many more are needed.", style="dim")
         )
-    elif not fit["constant"]["value"] > 0:
-        lines.append(Text(f"all {fit['visits']:,} visits that contain the selection have the same profile"))
+    elif not fit.constant.value > 0:
+        lines.append(Text(f"all {fit.visits:,} visits that contain the selection have the same profile"))
     else:
         from analysis.convergence import Curve  # noqa: PLC0415 - NumPy, 0.2 s and 10 MB; `up` shows no curve
 
-        ingested = answer["totals"]["visits_ingested"]
-        curve = Curve(fit["scale"], fit["bend"])
-        now = curve.distance(fit["visits"] * fit["samples_per_visit"])
+        ingested = answer.totals.visits_ingested
+        curve = Curve(fit.scale, fit.bend)
+        now = curve.distance(fit.visits * fit.samples_per_visit)
         lines.append(
-            Text(
-                f"distance from the fleet now ≈ {now:.2g}, at most 2, ≈ {fit['constant']['value']:.3g}/√samples"
-            )
+            Text(f"distance from the fleet now ≈ {now:.2g}, at most 2, ≈ {fit.constant.value:.3g}/√samples")
         )
-        if fit["exponent"] > _STRAIGHT:
-            lines.append(Text(f"{_TAIL} (slope {fit['exponent']:.2f}, not -0.5)", style="dim"))
+        if fit.exponent > _STRAIGHT:
+            lines.append(Text(f"{_TAIL} (slope {fit.exponent:.2f}, not -0.5)", style="dim"))
         for distance in (0.2, 0.1, 0.05):
             samples = curve.samples(distance)
-            visits = samples / fit["samples_per_visit"]
+            visits = samples / fit.samples_per_visit
             needed = f"  within {distance:g}: {samples:,.0f} samples, about {visits:,.0f} visits"
-            if fit["visits"] < ingested:
+            if fit.visits < ingested:
                 # Future visits have the selection as rarely as past ones.
                 needed += (
-                    f" that contain the selection, {visits * ingested / fit['visits']:,.0f} of the campaign"
+                    f" that contain the selection, {visits * ingested / fit.visits:,.0f} of the campaign"
                 )
             lines.append(Text(needed, style="dim"))
-        if fit["visits"] < ingested:
+        if fit.visits < ingested:
             lines.append(
-                Text(f"{fit['visits']:,} of {ingested:,} ingested visits contain the selection", style="dim")
+                Text(f"{fit.visits:,} of {ingested:,} ingested visits contain the selection", style="dim")
             )
     return Group(*lines)
 
 
-def totals_line(answer: AnswerJson) -> Text:
+def totals_line(answer: "WithTotals") -> Text:
     """One line: samples, the estimate for the fleet, and the shares with names and complete stacks."""
-    return _totals(answer["totals"])
+    return _totals(answer.totals)
 
 
-def _totals(totals: AnswerJson) -> Text:
-    if not totals["samples"]:
+def _totals(totals: "Totals") -> Text:
+    if not totals.samples:
         return _nothing_seen(totals)
-    parts = [f"{totals['samples']:,} samples"]
-    if totals.get("design") == "random":
-        cores = totals["cores"]
+    parts = [f"{totals.samples:,} samples"]
+    if totals.design == "random":
+        cores = totals.cores
         if cores is not None:
-            value, interval = Figure(cores["value"], cores["lo"], cores["hi"]).text(Measure.CORES)
+            value, interval = Figure(cores.value, cores.lo, cores.hi).text(Measure.CORES)
             parts.append(f"{value} cores busy ({interval})")
         parts.append(
-            f"{_counted(totals['visits_ingested'], 'visit')} of {_counted(totals['population'], 'machine')}"
+            f"{_counted(totals.visits_ingested, 'visit')} of {_counted(totals.population, 'machine')}"
         )
-        if totals.get("visits_waiting"):
-            parts.append(f"{_counted(totals['visits_waiting'], 'visit')} not ingested yet")
-        if totals["covered_seconds"] < _WELL_COVERED * totals["asked_seconds"]:
-            parts.append(f"{share(totals['covered_seconds'] / totals['asked_seconds'])} of the time covered")
-        parts += [
-            f"no data is stored for {span['begin']} to {span['end']}" for span in totals.get("missing", ())
-        ]
-        if totals["uncovered_share"] > 1 - _WELL_COVERED:
-            parts.append(f"{share(totals['uncovered_share'])} of machine-time unseen")
+        if totals.visits_waiting:
+            parts.append(f"{_counted(totals.visits_waiting, 'visit')} not ingested yet")
+        if totals.covered_seconds < _WELL_COVERED * totals.asked_seconds:
+            parts.append(f"{share(totals.covered_seconds / totals.asked_seconds)} of the time covered")
+        parts += [f"no data is stored for {span.begin} to {span.end}" for span in totals.missing]
+        if totals.uncovered_share > 1 - _WELL_COVERED:
+            parts.append(f"{share(totals.uncovered_share)} of machine-time unseen")
     else:
-        visits = "–" if totals["visits"] is None else f"{totals['visits']:,}"
+        visits = "–" if totals.visits is None else f"{totals.visits:,}"
         message = (
-            f"{totals['units']:,} events"
-            if totals["seconds"] is None
-            else f"{seconds(totals['seconds'])} core-seconds"
+            f"{totals.units:,} events"
+            if totals.seconds is None
+            else f"{seconds(totals.seconds)} core-seconds"
         )
         parts += [message, f"{visits} visits"]
-    if totals.get("approximate"):
+    if totals.approximate:
         parts.append("only a random part of the visits was read")
-    parts += [f"{share(totals['symbolized'])} symbolized", f"{share(totals['complete'])} of stacks complete"]
+    parts += [f"{share(totals.symbolized)} symbolized", f"{share(totals.complete)} of stacks complete"]
     return Text(" · ".join(parts))
 
 
-def _nothing_seen(totals: AnswerJson) -> Text:
+def _nothing_seen(totals: "Totals") -> Text:
     """The visits that saw nothing, and the upper bound that follows: unseen is not absent."""
-    ingested = totals.get("visits_ingested")
+    ingested = totals.visits_ingested
     if not ingested:
         return Text("No samples have been ingested yet.")
     who = (
@@ -238,10 +282,10 @@ def _nothing_seen(totals: AnswerJson) -> Text:
         if ingested == 1
         else f"None of {ingested:,} ingested visits has samples of the selection"
     )
-    cores = totals["cores"]
+    cores = totals.cores
     if cores is None:
         return Text(f"{who}.")
-    most, _ = Figure(cores["hi"]).text(Measure.CORES)
+    most, _ = Figure(cores.hi).text(Measure.CORES)
     return Text(f"{who}: with 95 % confidence it uses less than {most} {'core' if most == '1' else 'cores'}.")
 
 
@@ -249,34 +293,34 @@ def _counted(number: float, noun: str) -> str:
     return f"{number:,.0f} {noun}{'' if round(number) == 1 else 's'}"
 
 
-def status_lines(status: AnswerJson, *, why_follows: bool = False) -> list[Text]:
+def status_lines(status: "StatusAnswer", *, why_follows: bool = False) -> list[Text]:
     """Problems of the running stack; empty if there are none.
 
     `why_follows`: the output below has the reasons of failed visits, so the line does not refer to `fleetprof status`.
     """
     lines = [
-        Text(f"campaign {campaign['name']} is {campaign['state']}: {campaign['why']}", style="bold red")
-        for campaign in status["campaigns"]
-        if campaign["state"] == "stopped"
+        Text(f"campaign {campaign.name} is {campaign.state}: {campaign.why}", style="bold red")
+        for campaign in status.campaigns
+        if campaign.state == "stopped"
     ]
     lines += [
         Text(
-            f"campaign {campaign['name']} draws {share(campaign['drawn_share'])} of its visits: captures wait too long to be "
+            f"campaign {campaign.name} draws {share(campaign.drawn_share)} of its visits: captures wait too long to be "
             "ingested. Run more workers.",
             style="yellow",
         )
-        for campaign in status["campaigns"]
-        if campaign["drawn_share"] < 1
+        for campaign in status.campaigns
+        if campaign.drawn_share < 1
     ]
-    if status["captures"]["quarantined"]:
+    if status.captures.quarantined:
         lines.append(
             Text(
-                f"{status['captures']['quarantined']} captures could not be ingested and were quarantined: fleetprof captures list",
+                f"{status.captures.quarantined} captures could not be ingested and were quarantined: fleetprof captures list",
                 style="red",
             )
         )
     failed = {
-        k: v for k, v in status["visits"]["last_hour"].items() if k not in {"answered", "drawn", "lost"} and v
+        k: v for k, v in status.visits.last_hour.items() if k not in {"answered", "drawn", "lost"} and v
     }
     if failed:
         lines.append(
@@ -290,21 +334,21 @@ def status_lines(status: AnswerJson, *, why_follows: bool = False) -> list[Text]
     return lines
 
 
-def fleet_lines(status: AnswerJson) -> list[Text]:
+def fleet_lines(status: "StatusAnswer") -> list[Text]:
     """The fleet's coverage and all problems."""
-    captures, machines = status["captures"], status["machines"]
-    hour = ", ".join(f"{count} {outcome}" for outcome, count in sorted(status["visits"]["last_hour"].items()))
-    oldest = captures["oldest_waiting_s"]
+    captures, machines = status.captures, status.machines
+    hour = ", ".join(f"{count} {outcome}" for outcome, count in sorted(status.visits.last_hour.items()))
+    oldest = captures.oldest_waiting_s
     waits = f", the oldest for {oldest:.0f} s" if oldest is not None else ""
     return [
-        Text(f"{machines['enabled']} of {machines['total']} machines may be visited"),
+        Text(f"{machines.enabled} of {machines.total} machines may be visited"),
         *(
-            Text(f"campaign {each['name']} is {each['state']}, a round every {each['period_s']:g} s")
-            for each in status["campaigns"]
+            Text(f"campaign {each.name} is {each.state}, a round every {each.period_s:g} s")
+            for each in status.campaigns
         ),
         Text(f"visits of the last hour: {hour or 'none'}"),
         Text(
-            f"captures waiting to be ingested: {captures['waiting']}{waits}; to be reprocessed with better symbols: {captures['again']}"
+            f"captures waiting to be ingested: {captures.waiting}{waits}; to be reprocessed with better symbols: {captures.again}"
         ),
         *status_lines(status, why_follows=True),
         *failure_lines(status),
@@ -312,30 +356,30 @@ def fleet_lines(status: AnswerJson) -> list[Text]:
     ]
 
 
-def failure_lines(status: AnswerJson, *, most: int = 10) -> list[Text]:
+def failure_lines(status: "StatusAnswer", *, most: int = 10) -> list[Text]:
     """The reasons of failed visits in the last day, most frequent first."""
-    failures = status["visits"]["failures"][:most]
+    failures = status.visits.failures[:most]
     if not failures:
         return []
     return [Text("Visits that failed in the last day:"), *map(_failure, failures)]
 
 
-def _failure(failure: AnswerJson) -> Text:
-    machines = "1 machine" if failure["machines"] == 1 else f"{failure['machines']:,} machines"
-    where = f"{machines}, latest {failure['example']} at {failure['latest']}"
+def _failure(failure: "VisitFailure") -> Text:
+    machines = "1 machine" if failure.machines == 1 else f"{failure.machines:,} machines"
+    where = f"{machines}, latest {failure.example} at {failure.latest}"
     return Text.assemble(
-        (f"  {failure['visits']:>6} {failure['outcome']:<12}", "yellow"),
-        f" {failure['detail'] or '(no reason given)'}",
-        (f"  {failure['visits_last_hour']} in the last hour, {where}", "dim"),
+        (f"  {failure.visits:>6} {failure.outcome:<12}", "yellow"),
+        f" {failure.detail or '(no reason given)'}",
+        (f"  {failure.visits_last_hour} in the last hour, {where}", "dim"),
     )
 
 
-def nameless_lines(status: AnswerJson, *, least: float = 0.02, most: int = 4) -> list[Text]:
+def nameless_lines(status: "StatusAnswer", *, least: float = 0.02, most: int = 4) -> list[Text]:
     """Binaries with nameless code and the reasons, those with most samples first; none below the share `least`."""
-    missing = [entry for entry in status["symbols"]["missing"] if entry["share"] >= least][:most]
+    missing = [entry for entry in status.symbols.missing if entry.share >= least][:most]
     lines = [
         Text(
-            f"  {share(entry['share'])} of samples pass through {entry['binary']}. {entry['reason']}",
+            f"  {share(entry.share)} of samples pass through {entry.binary}. {entry.reason}",
             style="dim",
         )
         for entry in missing
@@ -343,15 +387,15 @@ def nameless_lines(status: AnswerJson, *, least: float = 0.02, most: int = 4) ->
     return [Text("Functions without names:", style="dim"), *lines] if lines else []
 
 
-def live(answer: AnswerJson, status: AnswerJson, *, rows: int) -> RenderableType:
+def live(answer: "TableAnswer", status: "StatusAnswer", *, rows: int) -> RenderableType:
     """The screen of `fleetprof up` while it runs."""
-    waiting = status["captures"]["waiting"]
+    waiting = status.captures.waiting
     head = totals_line(answer)
     if waiting:
         head.append(f" · {waiting} captures waiting to be ingested", style="yellow")
     body: RenderableType = (
         top_table(answer, rows=rows)
-        if answer["rows"]
+        if answer.rows
         else Text("The first captures are being taken and ingested …", style="dim")
     )
     return Group(head, *status_lines(status), Text(""), body)
@@ -369,12 +413,12 @@ def seconds(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"
 
 
-def _of(selection: AnswerJson) -> str:
+def _of(selection: "SelectionEcho") -> str:
     """A selection's times, to the minute, and its matchers: `2026-11-21 04:00–05:00 UTC {version="2"}`."""
-    start, end = (selection[name][:16].replace("T", " ") for name in ("from", "to"))
+    start, end = (time[:16].replace("T", " ") for time in (selection.from_, selection.to))
     day, _ = start.split()
     times = f"{start}–{end.removeprefix(day).strip()} UTC"
-    return times if selection["select"] == EVERYTHING else f"{times} {selection['select']}"
+    return times if selection.select == EVERYTHING else f"{times} {selection.select}"
 
 
 def _name(key: Mapping[str, str]) -> tuple[Text, Text]:

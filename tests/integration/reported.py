@@ -4,26 +4,24 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
-from services.api.analysis import (
-    affinity,
-    apu,
-    composition,
-    cross_check,
-    events,
-    feature,
-    frequency,
-    interference,
-    load_test,
-    machine_types,
-    placement_advice,
-    ratios,
-    side_by_side,
-    stability,
-)
-from services.api.answer import Answer
 from services.cli import app
+from storage.query.answers.affinity import AffinityAnswer
+from storage.query.answers.apu import ApuAnswer
+from storage.query.answers.composition import CompositionAnswer
+from storage.query.answers.cross_check import CrossCheckAnswer
+from storage.query.answers.events import EventsAnswer
+from storage.query.answers.feature import FeatureAnswer
+from storage.query.answers.frequency import FrequencyAnswer
+from storage.query.answers.interference import InterferenceAnswer
+from storage.query.answers.load_test import LoadTestAnswer
+from storage.query.answers.machine_types import MachineTypesAnswer
+from storage.query.answers.placement import PlacementAnswer
+from storage.query.answers.ratios import RatioAnswer
+from storage.query.answers.side_by_side import SideAnswer
+from storage.query.answers.stability import StabilityAnswer
 from storage.query.selections.selection import Selection
 from storage.query.selections.times import format_time
 
@@ -33,33 +31,29 @@ _NO_ANSWER = 3
 def check_reports(whole: Selection, platforms: tuple[str, ...], folder: Path) -> None:
     """Ask every report for all of an ingested past with these two platforms; `FLEETPROF_DATABASE_URL` says where it is."""
     asking = _Asking(("--from", format_time(whole.start), "--to", format_time(whole.end)))
-    shown = asking.told(ratios.RatioAnswer, "cpi", "--by", "platform")
+    shown = asking.told(RatioAnswer, "cpi", "--by", "platform")
     assert "cycles / instructions" in shown
     assert "missing: cycles, instructions, unsupported" in shown
-    assert "2026-11-17 06:00" in asking.told(ratios.RatioAnswer, "cpi", "--by", "", "--step", "6h")
-    assert "agree" in asking.told(cross_check.CrossCheckAnswer, "cross-check")
-    assert "cpi" in asking.told(side_by_side.SideAnswer, "platforms", *platforms)
-    shown = asking.told(
-        affinity.AffinityAnswer, "affinity", "--applications", "5", "--room", "5", "--no-cautious"
-    )
+    assert "2026-11-17 06:00" in asking.told(RatioAnswer, "cpi", "--by", "", "--step", "6h")
+    assert "agree" in asking.told(CrossCheckAnswer, "cross-check")
+    assert "cpi" in asking.told(SideAnswer, "platforms", *platforms)
+    shown = asking.told(AffinityAnswer, "affinity", "--applications", "5", "--room", "5", "--no-cautious")
     assert "planned" in shown
     assert "free capacity for other moves" in shown
     pinned = ("affinity", '{application="search-ranker"}', "--pin", "search-ranker")
-    assert "No move saves cycles" in asking.told(affinity.AffinityAnswer, *pinned)
-    assert "any thread busy" in asking.told(apu.ApuAnswer, "apu", "--coefficient", "1.4")
+    assert "No move saves cycles" in asking.told(AffinityAnswer, *pinned)
+    assert "any thread busy" in asking.told(ApuAnswer, "apu", "--coefficient", "1.4")
     assert "CPU second" in asking.told(
-        apu.ApuAnswer, "apu", "--by", "application", "--coefficient", "1.4", "--rows", "3"
+        ApuAnswer, "apu", "--by", "application", "--coefficient", "1.4", "--rows", "3"
     )
-    assert "relative to" in asking.told(frequency.FrequencyAnswer, "frequency", "--latency-ns", "20")
-    assert "last step" in asking.told(
-        composition.CompositionAnswer, "composition", "--by", "platform", "--step", "3h"
-    )
-    assert "affected:" in asking.told(feature.FeatureAnswer, "feature", "^mem", "--speedup", "3")
-    assert "are in wrong rows" in asking.told(stability.StabilityAnswer, "stability")
+    assert "relative to" in asking.told(FrequencyAnswer, "frequency", "--latency-ns", "20")
+    assert "last step" in asking.told(CompositionAnswer, "composition", "--by", "platform", "--step", "3h")
+    assert "affected:" in asking.told(FeatureAnswer, "feature", "^mem", "--speedup", "3")
+    assert "are in wrong rows" in asking.told(StabilityAnswer, "stability")
     both = ('{application="search-ranker"}', '{application!="search-ranker"}')
-    assert "does not represent" in asking.told(load_test.LoadTestAnswer, "load-test", *both)
+    assert "does not represent" in asking.told(LoadTestAnswer, "load-test", *both)
     types = ("machine-types", *platforms, "--new-price", "1.33", "--coefficient", "1.4")
-    assert "1.33 times the price" in asking.told(machine_types.MachineTypesAnswer, *types)
+    assert "1.33 times the price" in asking.told(MachineTypesAnswer, *types)
     rates = folder / "rates.csv"
     rates.write_text(
         "".join(f"{whole.start.timestamp() + 3600 * hour},{100 + hour % 5}\n" for hour in range(12))
@@ -87,13 +81,11 @@ def check_sharing_reports(whole: Selection, target: str, neighbour: str, peak_gb
     asking = _Asking(("--from", format_time(whole.start), "--to", format_time(whole.end)))
     one = ("interference", target, "--peak-gbs", str(peak_gbs))
     mix = (*one, "--beside", f"{neighbour}:6", "--cores", "4")
-    shown = asking.told(interference.InterferenceAnswer, *mix)
+    shown = asking.told(InterferenceAnswer, *mix)
     assert f"{target} beside {neighbour}:6 takes longer than alone by " in shown
     assert "the mean of all training mixes is" in shown
     assert "left out: " in shown
-    assert (
-        "beside" not in asking.told(interference.InterferenceAnswer, *one).splitlines()[1].split("visits")[0]
-    )
+    assert "beside" not in asking.told(InterferenceAnswer, *one).splitlines()[1].split("visits")[0]
     # The application is known and the mix is not: that is no answer to who asked about the mix.
     assert "No result (too_little): The pressure of kubelet is unknown" in asking.said(
         3, *one, "--beside", "kubelet"
@@ -101,7 +93,7 @@ def check_sharing_reports(whole: Selection, target: str, neighbour: str, peak_gb
     assert "to itself" in asking.unavailable("interference", "kubelet")
     assert "select machines only" in asking.refused("interference", target, '{application="x"}')
     programs = ("placement", f"{target}:10,{neighbour}", "--machines")
-    shown = asking.told(placement_advice.PlacementAnswer, *programs, "2", "--peak-gbs", str(peak_gbs))
+    shown = asking.told(PlacementAnswer, *programs, "2", "--peak-gbs", str(peak_gbs))
     assert "1 of 1 limits are met" in shown
     asking.unavailable(*programs, "1", "--slots", "1")
     assert "kubelet" in asking.unavailable("placement", "kubelet,nobody", "--machines", "2")
@@ -110,7 +102,7 @@ def check_sharing_reports(whole: Selection, target: str, neighbour: str, peak_gb
 def check_events_report(whole: Selection, application: str, planted: tuple[str, ...], tune: str) -> None:
     """Ask for the events of `application`: these were planted, and `tune` moves them."""
     asking = _Asking(("--from", format_time(whole.start), "--to", format_time(whole.end)))
-    shown = asking.told(events.EventsAnswer, "events", application, "--rows", "2")
+    shown = asking.told(EventsAnswer, "events", application, "--rows", "2")
     assert all(name in shown for name in planted)
     assert f"the setting with the largest effect on these events: {tune}" in shown
     assert "too small a share of the machine" in asking.unavailable(
@@ -123,10 +115,10 @@ class _Asking:
         self._times = times
         self._runner = CliRunner(env={"COLUMNS": "200", "TERM": "dumb"})
 
-    def told(self, model: type[Answer], *words: str) -> str:
+    def told(self, model: type[Any], *words: str) -> str:
         """What is printed; its JSON is the route's answer."""
         answer = self._run(0, *words, "--json")
-        model.model_validate(json.loads(answer))
+        TypeAdapter(model).validate_json(answer)
         return self._run(0, *words)
 
     def unavailable(self, *words: str) -> str:

@@ -122,7 +122,7 @@ def applications(engine: Engine) -> list[tuple[str, float]]:
         start, end = WINDOWS[0]
         selection = Selection(start=start, end=end, event="cpu", campaign="fleet")
         answer = queries.ask(TableQuestion(selection, ("application",), Page(limit=1000)))
-        return sorted((str(row.key["application"]), row.total) for row in answer.table.rows)
+        return sorted((str(row.key["application"]), row.total) for row in answer.rows)
     finally:
         queries.close()
 

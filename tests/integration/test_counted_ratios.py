@@ -58,17 +58,17 @@ def queries(engine: Engine) -> QueryEngine:
 
 def test_totals_are_of_the_time_that_weights_are_of(queries: QueryEngine):
     (row,) = queries.ask(RatioQuestion(HOUR, "cpi", ())).rows
-    assert row.value is not None
-    assert row.value.value == pytest.approx(3.0)
+    assert row.ratio is not None
+    assert row.ratio.value == pytest.approx(3.0)
     # 300 cycles a second on each of 40 machines, for the hour.
-    assert row.y == pytest.approx(300 * 40 * 3600, rel=0.01)
+    assert row.numerator == pytest.approx(300 * 40 * 3600, rel=0.01)
 
 
 def test_another_campaigns_failures_are_not_told(queries: QueryEngine):
     assert queries.ask(RatioQuestion(HOUR, "cpi", ())).inputs.missing == ()
     deep = Selection(HOUR.start, HOUR.end, campaign="deep")
     answer = queries.ask(RatioQuestion(deep, "cpi", ()))
-    assert answer.unavailable is not None
+    assert answer.because is not None
     (failure,) = answer.inputs.missing
     assert (failure.name, failure.status, failure.visits) == ("cycles", "busy", 24)
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, insert
 
-from services.api.analysis.events import EventsAnswer, events_document
 from storage.errors import BadSelection
+from storage.query.answers.answer import adapter, as_document
+from storage.query.answers.events import EventsAnswer
 from storage.query.models.events import EventsQuestion
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.grammar import parse_matchers
@@ -83,22 +84,28 @@ def test_planted_events_and_what_moves_them_are_found(
     queries: QueryEngine, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = queries.ask(EventsQuestion(WHOLE, "alone"))
-    assert found.unavailable is None
-    assert found.mined is not None
-    assert {event.name for event in found.mined.ranking[:2]} == set(PLANTED)
-    assert found.mined.runs == MACHINES
-    assert found.mined.intervals == MACHINES * VISITS == found.inputs.used
-    assert found.mined.error < found.mined.baseline_error / 2
-    assert found.coupling is not None
-    assert found.coupling.tune == "governor"
-    tightest = found.coupling.pairs[0]
+    assert found.because is None
+    assert {row.event for row in found.rows[:2]} == set(PLANTED)
+    assert found.runs == MACHINES
+    assert found.intervals == MACHINES * VISITS == found.inputs.used
+    assert found.error is not None
+    assert found.baseline_error is not None
+    assert found.error < found.baseline_error / 2
+    assert found.coupling_because is None
+    assert found.tune == "governor"
+    tightest = found.pairs[0]
     assert (tightest.event, tightest.parameter) == ("dtlb-misses", "governor")
     # Nothing else was set up differently: a machine's other parameters are all alike.
-    assert {pair.parameter for pair in found.coupling.pairs} == {"governor"}
-    EventsAnswer.model_validate(events_document(WHOLE, found))
+    assert {pair.parameter for pair in found.pairs} == {"governor"}
+    _check_document(found)
     _check_what_cannot_be_said(queries)
     monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
     check_events_report(WHOLE, "alone", PLANTED, "governor")
+
+
+def _check_document(found: EventsAnswer) -> None:
+    """The JSON has the members and types of the description, and is the same answer."""
+    assert adapter(EventsAnswer).validate_python(as_document(found)) == found
 
 
 def _check_what_cannot_be_said(queries: QueryEngine) -> None:
@@ -114,16 +121,18 @@ def _check_what_cannot_be_said(queries: QueryEngine) -> None:
         (EventsQuestion(nothing, "alone"), "too_little", "No visit"),
     ):
         found = queries.ask(question)
-        assert found.mined is None
-        assert found.coupling is None
-        assert found.unavailable is not None
-        assert found.unavailable.reason == reason
-        assert said in found.unavailable.detail
-        EventsAnswer.model_validate(events_document(question.selection, found))
+        assert found.error is None
+        assert (found.rows, found.steps, found.intervals, found.runs) == ((), (), 0, 0)
+        assert (found.pairs, found.tune) == ((), None)
+        assert found.because is not None
+        assert found.because.reason == reason
+        assert said in found.because.detail
+        _check_document(found)
     alike = queries.ask(EventsQuestion(one_governor, "alone"))
-    assert alike.mined is not None
-    assert alike.coupling_unavailable is not None
-    assert alike.coupling_unavailable.reason == "constant"
+    assert alike.rows
+    assert alike.error is not None
+    assert alike.coupling_because is not None
+    assert alike.coupling_because.reason == "constant"
     for wrong in (EventsQuestion(WHOLE, ""), EventsQuestion(WHOLE, "alone", least_share=0.1)):
         with pytest.raises(BadSelection):
             queries.ask(wrong)

@@ -19,8 +19,9 @@ from starlette.testclient import TestClient
 
 from services.api.app import create_app
 from services.api.auth import Access, parse_tokens
-from services.api.profiles.stacks import StacksAnswer
 from storage.database import open_engine
+from storage.query.answers.answer import adapter
+from storage.query.answers.stacks import StacksAnswer
 from storage.query.query_engine import QueryEngine
 from tests import go_pprof
 from tests.conftest import administer, sibling
@@ -188,7 +189,7 @@ def test_what_there_is_not_is_a_problem(client: TestClient) -> None:
 
 def test_stacks_add_up_to_the_table(client: TestClient) -> None:
     document = json.loads(get(client, "stacks", limit="10000"))
-    StacksAnswer.model_validate(document)
+    adapter(StacksAnswer).validate_python(document)
     table = json.loads(get(client, "table"))
     own: Counter = Counter()
     weight: dict = defaultdict(float)

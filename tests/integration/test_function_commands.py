@@ -7,10 +7,11 @@ import pytest
 from sqlalchemy import Engine
 from typer.testing import CliRunner
 
-from services.api.profiles.callers import CallersAnswer
-from services.api.profiles.lines import LinesAnswer
-from services.api.profiles.shared_code import SharedCodeAnswer, UsersAnswer
 from services.cli import app
+from storage.query.answers.answer import adapter
+from storage.query.answers.callers import CallersAnswer
+from storage.query.answers.lines import LinesAnswer
+from storage.query.answers.shared_code import SharedCodeAnswer, UsersAnswer
 from tests.fact_writer import FactWriter
 
 pytestmark = pytest.mark.integration
@@ -46,17 +47,17 @@ def test_commands_about_functions_print_what_the_api_answers(
     assert "crc32  self 1.0 %" in callers
     assert "main" in callers
     assert "main" in printed("callers", '{binary="libz"}', "--tree")
-    CallersAnswer.model_validate_json(printed("callers", "crc32", "--json"))
+    adapter(CallersAnswer).validate_json(printed("callers", "crc32", "--json"))
     assert "The line is unknown for 10.0 % of self." in printed("lines", "crc32")
     assert json.loads(printed("lines", '{file="crc.c"}', "--json"))["rows"][0]["line"] == 7
-    LinesAnswer.model_validate_json(printed("lines", "crc32", "--json"))
+    adapter(LinesAnswer).validate_json(printed("lines", "crc32", "--json"))
     shared = printed("shared-code", "--by", "binary")
     assert "libz" in shared
     assert "prog" not in shared.splitlines()[2]
-    priced = SharedCodeAnswer.model_validate_json(printed("shared-code", "--json"))
+    priced = adapter(SharedCodeAnswer).validate_json(printed("shared-code", "--json"))
     assert (priced.price_per_core_hour, priced.rows[0].applications) == (0.04, 2)
     users = printed("shared-code", "--users", "crc32")
     assert "one" in users
     assert "main 100.0 %" in users
-    UsersAnswer.model_validate_json(printed("shared-code", "--users", "crc32", "--json"))
+    adapter(UsersAnswer).validate_json(printed("shared-code", "--users", "crc32", "--json"))
     assert "crc32" in printed("query", "--by", "function,line")

@@ -10,8 +10,6 @@ import pytest
 from sqlalchemy import Engine
 
 from analysis.interference.experiments import Metric, Run
-from services.api.analysis.interference import InterferenceAnswer, interference_document
-from services.api.analysis.placement_advice import PlacementAnswer, placement_document
 from simulation.catalogue import SERVICES
 from simulation.contention import slowdown
 from simulation.fleet import Fleet
@@ -24,6 +22,7 @@ from storage.archive import Archive
 from storage.campaigns import Counted, EventPlan
 from storage.errors import BadSelection
 from storage.experiments import PlatformRun
+from storage.query.answers.answer import Answer, adapter, as_document
 from storage.query.models.interference import TargetQuestion
 from storage.query.models.placement import PlacementQuestion
 from storage.query.query_engine import QueryEngine
@@ -81,6 +80,11 @@ def test_interference_is_that_of_the_law(
     check_sharing_reports(WHOLE, TARGETS[1].name, TARGETS[0].name, PEAK)
 
 
+def _check_document(found: Answer) -> None:
+    """The JSON has the members and types of the description, and is the same answer."""
+    assert adapter(type(found)).validate_python(as_document(found)) == found
+
+
 def _check_targets(ingested: Ingested) -> None:
     alone = cycles_per_instruction(
         ingested.fleet, Wanted(WHOLE.start.timestamp(), WHOLE.end.timestamp(), alone=True)
@@ -88,34 +92,40 @@ def _check_targets(ingested: Ingested) -> None:
     learned = 0
     for application in TARGETS:
         found = ingested.queries.ask(TargetQuestion(WHOLE, application.name, peak_gbs=PEAK))
-        assert found.unavailable is None, (application.name, found.unavailable)
-        assert found.platform == PLATFORMS[0].name
-        assert found.lines == "l2-lines-in"
-        assert not found.peak_is_seen
+        assert found.because is None, (application.name, found.because)
+        assert found.chip.platform == PLATFORMS[0].name
+        assert found.chip.lines == "l2-lines-in"
+        assert not found.chip.peak_is_seen
         assert found.solo is not None
         # Of few machines, each as busy as it happened to be.
+        assert found.solo.cpi is not None
         assert found.solo.cpi == pytest.approx(alone[application.name], rel=0.1)
         rate = units_per_core_second("l2-lines-in", application, 0) / 1e6
-        assert found.solo.lines_per_cpu_s == pytest.approx(rate, rel=0.1)
+        assert found.solo.lines == pytest.approx(rate, rel=0.1)
         moved = sum(units_per_core_second(name, application, 0) for name in MEMORY) / 1e9
-        assert found.solo.gigabytes_per_cpu_s == pytest.approx(moved, rel=0.1)
-        model = found.model
-        assert model is not None
-        assert model.error < model.baseline_error / 2
-        for piece in found.pieces:
-            if piece.fit is None:
-                assert piece.unavailable is not None
+        assert found.solo.gigabytes == pytest.approx(moved, rel=0.1)
+        assert found.error is not None
+        assert found.baseline_error is not None
+        assert found.error < found.baseline_error / 2
+        for piece in found.rows:
+            if piece.intercept is None:
+                assert piece.because is not None
                 continue
             learned += 1
-            lines, gigabytes = piece.fit.mean.tolist()
+            lines, gigabytes = piece.cache_mean, piece.bandwidth_mean
+            assert lines is not None
+            assert gigabytes is not None
             slower = float(slowdown(application, lines * 1e6, gigabytes, PEAK))
             true = application.cpi * slower / found.solo.cpi - 1
-            assert model.value(lines, gigabytes) == pytest.approx(true, abs=0.02), application.name
-        InterferenceAnswer.model_validate(interference_document(WHOLE, found))
+            # The value of the function at its mean pressure.
+            assert piece.intercept == pytest.approx(true, abs=0.02), application.name
+        _check_document(found)
     assert learned >= 2 * len(TARGETS)
     services = {service.name for service in SERVICES[:SERVICES_RUN]}
-    assert {target.name for target in TARGETS} <= set(found.neighbours) <= services
-    assert 0 < found.left_out["it ran at another frequency than most"] < 20
+    known = {each.application for each in found.neighbours}
+    assert {target.name for target in TARGETS} <= known <= services
+    left_out = {each.why: each.visits for each in found.left_out}
+    assert 0 < left_out["it ran at another frequency than most"] < 20
 
 
 def _check_a_mix(queries: QueryEngine) -> None:
@@ -123,8 +133,9 @@ def _check_a_mix(queries: QueryEngine) -> None:
     question = TargetQuestion(WHOLE, target.name, beside=((neighbour.name, 6.0),), cores=4.0, peak_gbs=PEAK)
     found = queries.ask(question)
     assert found.mix is not None
-    assert found.mix.prediction is not None
+    assert found.mix.degradation is not None
     assert found.solo is not None
+    assert found.solo.cpi is not None
     lines, gigabytes = (
         sum(
             cores * units_per_core_second(name, application, 0)
@@ -135,34 +146,32 @@ def _check_a_mix(queries: QueryEngine) -> None:
     )
     assert found.mix.lines == pytest.approx(lines / 1e6, rel=0.1)
     true = target.cpi * float(slowdown(target, lines, gigabytes / 1e9, PEAK)) / found.solo.cpi - 1
-    assert found.mix.prediction.degradation.value == pytest.approx(true, abs=0.02)
-    unknown = queries.ask(replace(question, beside=(("kubelet", 1.0),))).mix
-    assert unknown is not None
-    assert unknown.unavailable is not None
-    assert "kubelet" in unknown.unavailable.detail
-    InterferenceAnswer.model_validate(
-        interference_document(WHOLE, queries.ask(replace(question, beside=(("kubelet", 1.0),))))
-    )
+    assert found.mix.degradation.value == pytest.approx(true, abs=0.02)
+    unknown = queries.ask(replace(question, beside=(("kubelet", 1.0),)))
+    assert unknown.mix is not None
+    assert unknown.mix.because is not None
+    assert "kubelet" in unknown.mix.because.detail
+    _check_document(unknown)
 
 
 def _check_placement(queries: QueryEngine) -> None:
     names = [application.name for application in TARGETS]
     tenants = tuple((name, 10.0) for name in (*names, names[2]))
     found = queries.ask(PlacementQuestion(WHOLE, tenants, machines=2, slots=2, peak_gbs=PEAK))
-    assert found.unavailable is None
+    assert found.because is None
     assert [row.application for row in found.rows] == [name for name, _ in tenants]
     assert sorted(row.machine for row in found.rows if row.machine is not None) == [0, 0, 1, 1]
     assert all(row.kept for row in found.rows if row.degradation is not None)
     assert any(row.degradation is not None for row in found.rows)
-    PlacementAnswer.model_validate(placement_document(WHOLE, found))
+    _check_document(found)
     crowded = queries.ask(PlacementQuestion(WHOLE, tenants, machines=1, slots=2, peak_gbs=PEAK))
-    assert crowded.unavailable is not None
-    assert crowded.unavailable.reason == "unreachable"
+    assert crowded.because is not None
+    assert crowded.because.reason == "unreachable"
     strange = queries.ask(PlacementQuestion(WHOLE, ((names[0], None), ("kubelet", None)), machines=1))
-    assert strange.unavailable is not None
-    assert strange.unavailable.reason == "too_little"
+    assert strange.because is not None
+    assert strange.because.reason == "too_little"
     assert all(row.machine is None for row in strange.rows)
-    PlacementAnswer.model_validate(placement_document(WHOLE, strange))
+    _check_document(strange)
 
 
 def _check_what_cannot_be_said(queries: QueryEngine) -> None:
@@ -175,15 +184,17 @@ def _check_what_cannot_be_said(queries: QueryEngine) -> None:
         (TargetQuestion(replace(WHOLE, end=DAY + timedelta(hours=1)), name), ""),
     ):
         found = queries.ask(question)
-        assert found.unavailable is not None, question
-        assert found.unavailable.reason == "too_little"
-        assert said in found.unavailable.detail
-        assert found.model is None
-        InterferenceAnswer.model_validate(interference_document(WHOLE, found))
+        assert found.because is not None, question
+        assert found.because.reason == "too_little"
+        assert said in found.because.detail
+        assert found.error is None
+        assert not found.rows
+        assert not found.mixes
+        _check_document(found)
     seen = queries.ask(TargetQuestion(WHOLE, name))
-    assert seen.peak_is_seen
-    assert seen.peak_gbs is not None
-    assert 0 < seen.peak_gbs < 2 * PEAK
+    assert seen.chip.peak_is_seen
+    assert seen.chip.peak_gbs is not None
+    assert 0 < seen.chip.peak_gbs < 2 * PEAK
     some = replace(WHOLE, matchers=parse_matchers(f'{{application="{name}"}}'))
     with pytest.raises(BadSelection, match="affect each other"):
         queries.ask(TargetQuestion(some, name))
@@ -213,24 +224,24 @@ def _check_that_experiments_do_not_mix(ingested: Ingested) -> None:
     with ingested.engine.begin() as connection:
         experiments.keep(connection, "lab", runs)
     again = ingested.queries.ask(question)
-    assert interference_document(WHOLE, again) == interference_document(WHOLE, before)
-    assert (before.source.experiments, before.source.runs, before.source.instead_of) == ("", 0, None)
-    assert before.model is not None
-    assert before.source.visits == before.model.observations > 24
+    assert again == before
+    source = before.source
+    assert (source.trained_by, source.experiments, source.runs) == ("visits", None, 0)
+    assert source.instead_of_visits is None
+    assert source.visits == before.mixes > 24
     named = ingested.queries.ask(replace(question, experiments="lab"))
-    assert named.model is not None
     assert (named.source.experiments, named.source.visits, named.source.runs) == ("lab", 0, 24)
-    assert named.model.baseline == pytest.approx(0.25)
-    assert set(named.neighbours) == {known, busy}
+    assert named.baseline == pytest.approx(0.25)
+    assert {each.application for each in named.neighbours} == {known, busy}
     assert (named.inputs.visits, named.inputs.used) == (0, 0)
     other = ingested.queries.ask(replace(question, target=busy))
     assert other.source.experiments == "lab"
-    assert other.source.instead_of is not None
-    assert "to itself" in other.source.instead_of.detail
+    assert other.source.instead_of_visits is not None
+    assert "to itself" in other.source.instead_of_visits.detail
     assert other.inputs.used == 0
     # One of the two is known by visits, but a placement has one source.
     placed = ingested.queries.ask(PlacementQuestion(WHOLE, ((known, None), (busy, None)), 1, peak_gbs=PEAK))
     assert (placed.source.experiments, placed.source.runs) == ("lab", 48)
-    assert placed.source.instead_of is not None
+    assert placed.source.instead_of_visits is not None
     with ingested.engine.begin() as connection:
         experiments.remove(connection, "lab")

@@ -9,9 +9,10 @@ import pytest
 from sqlalchemy import Connection, Engine, insert, select, text
 
 from storage.errors import BudgetExceeded
+from storage.query.answers.frequency import FrequencyAnswer
 from storage.query.models import frequency_sums
 from storage.query.models.cross_check import CrossCheckQuestion
-from storage.query.models.frequency import FrequencyAnswer, FrequencyQuestion
+from storage.query.models.frequency import FrequencyQuestion
 from storage.query.observed.cpus import read_cpus
 from storage.query.observed.machine_cpus import read_machine_cpus
 from storage.query.observed.machines import read_machine_visits
@@ -98,7 +99,7 @@ def test_a_frequency_question_needs_no_room_for_every_cpu(
     small = QueryEngine(engine, limits=Limits(bytes=BUDGET))
     question = FrequencyQuestion(WHOLE, latency_ns=90.0)
     found = small.ask(question)
-    assert found.unavailable is None
+    assert found.because is None
     assert found.inputs.used == DAYS * VISITS
     assert [row.application for row in found.rows] == ["web", "batch", "rare"]
     # Of what ran: 20, 5 and 40 % of the time at 2 GHz waits.

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from storage import partitions
+from storage.query.answers.series import PointRow, SeriesRows
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.row_order import Page, Sort
-from storage.query.shapes.series import Point, SeriesAnswer, SeriesQuestion
+from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
 from storage.rollup.compact import compact
 from tests.access_paths import BY_CELLS, BY_VISITS, planned
@@ -39,75 +40,71 @@ def queries(engine: Engine) -> Iterator[QueryEngine]:
     made.close()
 
 
-def by_chunks(queries: QueryEngine, question: SeriesQuestion) -> SeriesAnswer:
+def by_chunks(queries: QueryEngine, question: SeriesQuestion) -> SeriesRows:
     with planned(queries, BY_VISITS):
         return queries.ask(question)
 
 
-def check_alike(queries: QueryEngine, question: SeriesQuestion, *, path: set[str] = MERGED) -> SeriesAnswer:
+def check_alike(queries: QueryEngine, question: SeriesQuestion, *, path: set[str] = MERGED) -> SeriesRows:
     """The series is that of the chunks, and came from where it should."""
-    found, expected = queries.ask(question), by_chunks(queries, question)
-    assert found.totals.path in path
-    assert expected.totals.path == "chunks"
-    one, two = found.series, expected.series
+    one, two = queries.ask(question), by_chunks(queries, question)
+    assert one.totals.path in path
+    assert two.totals.path == "chunks"
     assert one.steps == two.steps
     assert one.lines_total == two.lines_total
     check_line(one.whole, two.whole)
     # Rows that weigh the same come in any order, and of those at the end some are missing.
-    lines = {tuple(line.key.values()): line for line in two.lines}
-    for line in one.lines:
+    lines = {tuple(line.key.values()): line for line in two.rows}
+    for line in one.rows:
         other = lines[tuple(line.key.values())]
         assert line.function_id == other.function_id
         check_line(line.points, other.points)
-    assert len(one.lines) == len(two.lines)
+    assert len(one.rows) == len(two.rows)
     assert (one.remainder is None) == (two.remainder is None)
     for rest, other_rest, whole in zip(one.remainder or (), two.remainder or (), two.whole, strict=False):
         assert rest.units == other_rest.units
-        if rest.estimate is None or other_rest.estimate is None:
-            assert rest.estimate is other_rest.estimate
+        if rest.core_seconds is None or other_rest.core_seconds is None:
+            assert rest.core_seconds is other_rest.core_seconds
             assert rest.share is other_rest.share
             continue
-        assert whole.estimate is not None
-        size = whole.estimate.units.value
-        assert rest.estimate.units.value == pytest.approx(other_rest.estimate.units.value, abs=1e-9 * size)
-        assert rest.estimate.share.value == pytest.approx(other_rest.estimate.share.value, abs=1e-9)
-    return found
+        assert whole.core_seconds is not None
+        size = whole.core_seconds.value
+        assert rest.core_seconds.value == pytest.approx(other_rest.core_seconds.value, abs=1e-9 * size)
+        assert (rest.share is None) == (other_rest.share is None)
+        assert rest.share is None or rest.share == pytest.approx(other_rest.share, abs=1e-9)
+    return one
 
 
-def check_line(found: Sequence[Point], expected: Sequence[Point]) -> None:
+def check_line(found: Sequence[PointRow], expected: Sequence[PointRow]) -> None:
     for point, other in zip(found, expected, strict=True):
         assert point.units == other.units
         assert point.visits in {None, other.visits}
         assert values(point) == pytest.approx(values(other), rel=1e-9, abs=1e-9)
         assert bounds(point) == pytest.approx(bounds(other), rel=1e-5, abs=1e-9)
-        assert (point.estimate is None) == (other.estimate is None)
-        assert (
-            point.estimate is None
-            or other.estimate is None
-            or point.estimate.low_confidence == other.estimate.low_confidence
-        )
+        assert (point.core_seconds is None) == (other.core_seconds is None)
+        assert point.low_confidence == other.low_confidence
 
 
-def values(point: Point) -> list[float]:
-    if point.estimate is None:
+def values(point: PointRow) -> list[float]:
+    if point.core_seconds is None:
         assert point.share is None
         return []
-    share = -1.0 if point.share is None else point.share
-    return [share, point.estimate.share.value, point.estimate.units.value]
+    return [-1.0 if point.share is None else point.share, point.core_seconds.value * 1e9]
 
 
-def bounds(point: Point) -> list[float]:
+def bounds(point: PointRow) -> list[float]:
     """The ends of the intervals: less exact than values, because a variance is the difference of two sums.
 
     Sums in another order have moved an end by 1.3e-8 of it, where two visits differ little.
     """
-    if point.estimate is None:
+    if point.core_seconds is None:
         return []
-    return [end for of in (point.estimate.share, point.estimate.units) for end in (of.lo, of.hi)]
+    units = point.core_seconds.scaled(1e9)
+    return [-1.0 if end is None else end for end in (point.lo, point.hi, units.lo, units.hi)]
 
 
-def value(points: Sequence[Point]) -> float:
-    return sum(point.estimate.units.value for point in points if point.estimate)
+def value(points: Sequence[PointRow]) -> float:
+    return sum(point.core_seconds.value for point in points if point.core_seconds)
 
 
 def questions(selection: Selection, step_s: int) -> Iterator[SeriesQuestion]:
@@ -191,12 +188,12 @@ def test_closed_days_say_what_all_chunks_say_and_add_up_to_the_table(
         if not question.by:
             continue
         table = queries.ask(TableQuestion(selection, question.by, Page(Sort.TOTAL_DESC, 100)))
-        rows = {tuple(row.key.values()): row for row in table.table.rows}
-        for line in found.series.lines:
+        rows = {tuple(row.key.values()): row for row in table.rows}
+        for line in found.rows:
             row = rows[tuple(line.key.values())]
-            estimate = row.own_estimate if question.own else row.total_estimate
+            estimate = row.self_core_seconds if question.own else row.total_core_seconds
             assert estimate is not None
-            assert value(line.points) == pytest.approx(estimate.units.value, rel=1e-9)
+            assert value(line.points) == pytest.approx(estimate.value, rel=1e-9)
             assert sum(point.units for point in line.points) == (row.self if question.own else row.total)
         assert found.totals == table.totals
 
@@ -216,16 +213,16 @@ def test_days_whose_facts_are_gone_still_have_their_steps(engine: Engine, querie
         for asked in (queries, fresh):
             found = asked.ask(question)
             assert found.totals.path == "cells"
-            assert [step.covered_s for step in found.series.steps] == [
-                step.covered_s for step in expected.series.steps
+            assert [step.covered_seconds for step in found.steps] == [
+                step.covered_seconds for step in expected.steps
             ]
-            check_line(found.series.whole, expected.series.whole)
-            assert all(point.units for point in found.series.whole)
-            for line, other in zip(found.series.lines, expected.series.lines, strict=True):
+            check_line(found.whole, expected.whole)
+            assert all(point.units for point in found.whole)
+            for line, other in zip(found.rows, expected.rows, strict=True):
                 assert line.key == other.key
                 check_line(line.points, other.points)
         gone = by_chunks(fresh, question)
-        assert [point.units > 0 for point in gone.series.whole] == [False] * 5 + [True] * 3
+        assert [point.units > 0 for point in gone.whole] == [False] * 5 + [True] * 3
     fresh.close()
 
 
@@ -238,12 +235,12 @@ def test_a_part_of_a_day_whose_facts_are_gone_is_not_covered(engine: Engine, que
     with engine.begin() as connection:
         partitions.drop(connection, (MIDNIGHT + timedelta(days=-3)).date())
     selection = minutes(-8 * DAY + 4 * HOUR + 30, 0, campaign=store.campaign)
-    series = queries.ask(SeriesQuestion(selection, ("function",), step_s=86_400)).series
-    assert series.steps[0].covered_s == series.steps[0].drawn == series.whole[0].units == 0
+    series = queries.ask(SeriesQuestion(selection, ("function",), step_s=86_400))
+    assert series.steps[0].covered_seconds == series.steps[0].visits_drawn == series.whole[0].units == 0
     assert series.whole[0].share is None
     whole = queries.ask(
         SeriesQuestion(minutes(-7 * DAY, 0, campaign=store.campaign), ("function",), step_s=86_400)
-    ).series
+    )
     check_line(series.whole[1:], whole.whole)
 
 
@@ -280,20 +277,20 @@ def test_the_remainder_of_cells_has_an_interval_no_narrower_than_that_of_visits(
         question = SeriesQuestion(selection, ("application",), limit=limit, step_s=86_400)
         found, expected = queries.ask(question), by_chunks(queries, question)
         assert found.totals.path == "cells"
-        assert found.series.remainder is not None
-        assert expected.series.remainder is not None
-        for point, other in zip(found.series.remainder, expected.series.remainder, strict=True):
+        assert found.remainder is not None
+        assert expected.remainder is not None
+        for point, other in zip(found.remainder, expected.remainder, strict=True):
             assert (point.units, point.visits) == (other.units, None)
-            if point.estimate is None or other.estimate is None or not other.units:
+            if point.core_seconds is None or other.core_seconds is None or not other.units:
                 continue
-            assert point.estimate.low_confidence >= other.estimate.low_confidence
-            assert low_confidence in {None, point.estimate.low_confidence}
-            for own, theirs in (
-                (point.estimate.units, other.estimate.units),
-                (point.estimate.share, other.estimate.share),
+            assert point.low_confidence >= other.low_confidence
+            assert low_confidence in {None, point.low_confidence}
+            for lo, their_lo, hi, their_hi in (
+                (point.core_seconds.lo, other.core_seconds.lo, point.core_seconds.hi, other.core_seconds.hi),
+                (point.lo, other.lo, point.hi, other.hi),
             ):
-                assert own.lo <= theirs.lo * (1 + 1e-9)
-                assert own.hi >= theirs.hi * (1 - 1e-9)
+                assert lo <= their_lo * (1 + 1e-9)
+                assert hi >= their_hi * (1 - 1e-9)
 
 
 def test_visits_of_functions_that_became_one_since_are_not_told(engine: Engine, queries: QueryEngine) -> None:
@@ -309,8 +306,8 @@ def test_visits_of_functions_that_became_one_since_are_not_told(engine: Engine, 
     question = SeriesQuestion(
         minutes(-DAY, 0, campaign=store.campaign), ("function",), step_s=86_400, own=False
     )
-    found = check_alike(queries, question, path={"cells"}).series
-    told = {line.function_id: line.points[0].visits for line in found.lines}
+    found = check_alike(queries, question, path={"cells"})
+    told = {line.function_id: line.points[0].visits for line in found.rows}
     assert (told[main], told[wait]) == (9, None)
 
 
@@ -348,10 +345,10 @@ def test_squares_that_are_kept_serve_the_next_question(engine: Engine, queries: 
     question = SeriesQuestion(
         minutes(-5 * DAY, 0, campaign=store.campaign), ("function",), step_s=86_400, own=False
     )
-    first = queries.ask(replace(question, limit=1)).series
+    first = queries.ask(replace(question, limit=1))
     with patch("storage.query.cells.chosen_cells.ChosenCells._read", side_effect=AssertionError):
-        again = queries.ask(replace(question, limit=1)).series
-    check_line(again.lines[0].points, first.lines[0].points)
+        again = queries.ask(replace(question, limit=1))
+    check_line(again.rows[0].points, first.rows[0].points)
     check_alike(queries, question)
     store.ingest_again(0, [("a", 1, 50)])
     check_alike(queries, question)

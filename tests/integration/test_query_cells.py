@@ -15,7 +15,7 @@ from storage import partitions
 from storage.query.access_path import Planner
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import TableQuestion
 from storage.rollup.compact import compact
@@ -23,6 +23,7 @@ from storage.schema import function
 from tests.access_paths import BY_CELLS, BY_VISITS, planned
 from tests.fact_writer import FactWriter
 from tests.rollup_store import RolledStore, Seen
+from tests.table_estimates import with_estimates
 from tests.usable_buckets import usable_buckets
 
 pytestmark = pytest.mark.integration
@@ -83,34 +84,46 @@ class Store(RolledStore):
 def check_alike(queries: QueryEngine, selection: Selection, by: str, *, path: set[str]) -> None:
     """The answer is the same as by the chunks of all visits, and came from where it should."""
     page = Page(Sort.TOTAL_DESC, 100)
-    found = queries.ask(TableQuestion(selection, (by,), page))
-    flame = queries.ask(FlameQuestion(selection, 1000)) if by == "function" else None
+    found, behind = with_estimates(queries.ask, TableQuestion(selection, (by,), page))
+    flame = queries.ask(FlameTreeQuestion(selection, 1000)) if by == "function" else None
     with planned(queries, BY_VISITS):
-        expected = queries.ask(TableQuestion(selection, (by,), page))
-        expected_flame = queries.ask(FlameQuestion(selection, 1000)) if by == "function" else None
+        expected, others_behind = with_estimates(queries.ask, TableQuestion(selection, (by,), page))
+        expected_flame = queries.ask(FlameTreeQuestion(selection, 1000)) if by == "function" else None
     assert expected.totals.path == "chunks"
     assert found.totals.path in path
     for name in ("samples", "units", "visits", "profiles"):
         assert getattr(found.totals, name) == getattr(expected.totals, name), name
-    assert found.totals.coverage.drawn == expected.totals.coverage.drawn
-    assert found.totals.coverage.ingested == expected.totals.coverage.ingested
-    assert found.totals.coverage.covered_s == expected.totals.coverage.covered_s
-    assert found.totals.coverage.weighed_s == expected.totals.coverage.weighed_s
-    assert found.totals.coverage.uncovered == pytest.approx(expected.totals.coverage.uncovered)
+    assert found.totals.visits_drawn == expected.totals.visits_drawn
+    assert found.totals.visits_ingested == expected.totals.visits_ingested
+    assert found.totals.covered_seconds == expected.totals.covered_seconds
+    assert found.totals.weighed_seconds == expected.totals.weighed_seconds
+    assert found.totals.uncovered_share == pytest.approx(expected.totals.uncovered_share)
     assert numbers(found.totals.estimate) == (
         expected.totals.estimate and pytest.approx(numbers(expected.totals.estimate), rel=1e-6)
     )
-    rows, others = ({tuple(row.key.values()): row for row in a.table.rows} for a in (found, expected))
+    rows, others = ({tuple(row.key.values()): row for row in a.rows} for a in (found, expected))
     assert rows.keys() == others.keys()
     for key, row in rows.items():
         other = others[key]
         assert (row.self, row.total, row.visits) == (other.self, other.total, other.visits), key
         shares = (row.self_share, row.total_share)
         assert shares == pytest.approx((other.self_share, other.total_share), rel=1e-9, abs=1e-15)
-        for one, two in ((row.own_estimate, other.own_estimate), (row.total_estimate, other.total_estimate)):
+        for one, two in (
+            (row.self_core_seconds, other.self_core_seconds),
+            (row.total_core_seconds, other.total_core_seconds),
+        ):
             assert one is not None
             assert two is not None
-            assert numbers(one.units) == pytest.approx(numbers(two.units), rel=1e-5, abs=1e-3)
+            assert numbers(one.scaled(1e9)) == pytest.approx(numbers(two.scaled(1e9)), rel=1e-5, abs=1e-3)
+        own, others_own = ((of.self_share, of.self_lo, of.self_hi) for of in (row, other))
+        total, others_total = ((of.total_share, of.total_lo, of.total_hi) for of in (row, other))
+        assert None not in own + total
+        assert own == pytest.approx(others_own, rel=1e-5, abs=1e-7)
+        assert total == pytest.approx(others_total, rel=1e-5, abs=1e-7)
+        assert row.low_confidence == other.low_confidence
+        for one, two in zip(behind[key], others_behind[key], strict=True):
+            assert one is not None
+            assert two is not None
             assert numbers(one.share) == pytest.approx(numbers(two.share), rel=1e-5, abs=1e-7)
             assert one.low_confidence == two.low_confidence
     if flame is not None and expected_flame is not None:
@@ -302,15 +315,15 @@ def test_functions_that_became_one_are_one_row_with_an_interval_that_is_wide_eno
         ids = dict(tuple(row) for row in connection.execute(select(function.c.name, function.c.function_id)))
         FactWriter(connection).alias(ids["wait"], ids["work"])
     selection = minutes(30 * HOUR, 31 * HOUR)
-    found = queries.ask(TableQuestion(selection, ("function",), Page())).table.rows[0]
+    found = queries.ask(TableQuestion(selection, ("function",), Page())).rows[0]
     with planned(queries, BY_VISITS):
-        expected = queries.ask(TableQuestion(selection, ("function",), Page())).table.rows[0]
+        expected = queries.ask(TableQuestion(selection, ("function",), Page())).rows[0]
     assert found.key == expected.key
     assert (found.self, found.total, found.self_share) == (expected.self, expected.total, expected.self_share)
-    assert found.own_estimate is not None
-    assert expected.own_estimate is not None
-    assert found.own_estimate.units.lo <= expected.own_estimate.units.lo * (1 + 1e-9)
-    assert found.own_estimate.units.hi >= expected.own_estimate.units.hi * (1 - 1e-9)
+    assert found.self_core_seconds is not None
+    assert expected.self_core_seconds is not None
+    assert found.self_core_seconds.lo <= expected.self_core_seconds.lo * (1 + 1e-9)
+    assert found.self_core_seconds.hi >= expected.self_core_seconds.hi * (1 - 1e-9)
 
 
 @pytest.mark.usefixtures("first_day_gone")
@@ -340,27 +353,25 @@ class TestDaysWhoseFactsAreGone:
             TableQuestion(minutes(24 * HOUR, 48 * HOUR, focus="."), ("function",), Page())
         ).totals
         assert both.path == second.path == "chunks"
-        assert both.coverage.asked_s == 2 * second.coverage.asked_s
-        assert both.coverage.covered_s == second.coverage.covered_s > 0
-        assert both.coverage.ingested == second.coverage.ingested == 8
+        assert both.asked_seconds == 2 * second.asked_seconds
+        assert both.covered_seconds == second.covered_seconds > 0
+        assert both.visits_ingested == second.visits_ingested == 8
         assert both.estimate == second.estimate
         gone = queries.ask(TableQuestion(minutes(0, 24 * HOUR, focus="."), ("function",), Page())).totals
-        assert gone.coverage.covered_s == gone.units == 0
+        assert gone.covered_seconds == gone.units == 0
 
     def test_a_part_of_an_hour_of_such_a_day_is_left_out(self, queries: QueryEngine) -> None:
         whole = queries.ask(TableQuestion(minutes(0, 24 * HOUR), ("function",), Page())).totals
         until = queries.ask(TableQuestion(minutes(0, 24 * HOUR - 30), ("function",), Page())).totals
-        assert until.coverage.ingested == 0, (
-            "of the whole day there is a cell, and nothing is said of its part"
-        )
-        assert until.coverage.covered_s == until.units == 0
-        assert whole.coverage.ingested == 8
+        assert until.visits_ingested == 0, "of the whole day there is a cell, and nothing is said of its part"
+        assert until.covered_seconds == until.units == 0
+        assert whole.visits_ingested == 8
 
     def test_a_part_of_such_a_day_is_left_out(self, queries: QueryEngine) -> None:
         whole = minutes(24 * HOUR, 48 * HOUR)
         with patch("storage.query.cells.rollup_scan.HOURS_KEPT_DAYS", -40000):  # hour cells are gone as well
             part = queries.ask(TableQuestion(minutes(7 * HOUR + 30, 48 * HOUR), ("function",), Page())).totals
             second = queries.ask(TableQuestion(whole, ("function",), Page())).totals
-        assert part.coverage.covered_s == second.coverage.covered_s
+        assert part.covered_seconds == second.covered_seconds
         assert part.units == second.units > 0
         assert part.estimate == second.estimate

@@ -15,7 +15,7 @@ from storage.errors import BadSelection
 from storage.query.facts.visit_scan import WHOLE
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from tests.sampled_campaign import Campaign
@@ -121,40 +121,43 @@ def test_every_figure_is_weighted_as_plain_python_does(
         whole += main + work + wait
     selection = minutes(start, end, campaign=campaign)
     answer = queries.ask(TableQuestion(selection, ("function",), Page()))
-    coverage = answer.totals.coverage
-    assert coverage.random
-    assert coverage.ingested == len(expected)
-    assert coverage.drawn == sum(start <= visit.minute < end for visit in visits)
+    totals = answer.totals
+    assert totals.design == "random"
+    assert totals.visits_ingested == len(expected)
+    assert totals.visits_drawn == sum(start <= visit.minute < end for visit in visits)
     if whole > 0:
         assert answer.totals.estimate.value == pytest.approx(whole)
     else:
         assert answer.totals.estimate is None, "of an event that nobody saw nothing is known"
-        assert not answer.table.rows
-    for row in answer.table.rows:
+        assert not answer.rows
+    for row in answer.rows:
         name = row.key["function"]
         assert row.self_share == pytest.approx(own[name] / whole)
         assert row.total_share == pytest.approx(total[name] / whole)
-        assert row.total_estimate.units.value == pytest.approx(total[name])
-        for estimate, share in ((row.own_estimate, row.self_share), (row.total_estimate, row.total_share)):
-            assert estimate.share.lo <= share + 1e-9
-            assert share <= estimate.share.hi + 1e-9
-            assert estimate.units.lo <= estimate.units.value * (1 + 1e-9)
-            assert estimate.units.value <= estimate.units.hi * (1 + 1e-9)
+        assert row.total_core_seconds.scaled(1e9).value == pytest.approx(total[name])
+        for share, lo, hi, core_seconds in (
+            (row.self_share, row.self_lo, row.self_hi, row.self_core_seconds),
+            (row.total_share, row.total_lo, row.total_hi, row.total_core_seconds),
+        ):
+            assert lo <= share + 1e-9
+            assert share <= hi + 1e-9
+            assert core_seconds.lo <= core_seconds.value * (1 + 1e-9)
+            assert core_seconds.value <= core_seconds.hi * (1 + 1e-9)
         behind = [visits[i] for i in expected if name == "main" or visits[i].samples[NAMES.index(name)]]
         assert row.visits == sum(any(visit.samples) for visit in behind)
-    applications = queries.ask(TableQuestion(selection, ("application",), Page())).table.rows
+    applications = queries.ask(TableQuestion(selection, ("application",), Page())).rows
     by_application: dict[str, float] = defaultdict(float)
     for i, weight in expected.items():
         by_application[f"app{sum(visits[i].samples) % 2}"] += weight * sum(visits[i].samples) * PERIOD
     for row in applications:
         assert row.self_share == pytest.approx(by_application[row.key["application"]] / whole)
-    flame = queries.ask(FlameQuestion(selection, 100)).flame
+    flame = queries.ask(FlameTreeQuestion(selection, 100)).flame
     assert flame.total_weight[0] == pytest.approx(whole)
     assert flame.self_weight.sum() == pytest.approx(whole)
     focused = minutes(start, end, campaign=campaign, focus="work")
     narrowed = queries.ask(TableQuestion(focused, ("function",), Page()))
     assert narrowed.totals.kept == pytest.approx(own["work"] / whole if whole else 1.0)
-    for row in narrowed.table.rows:
+    for row in narrowed.rows:
         assert row.total_share == pytest.approx(own["work"] / whole), "shares are of the whole selection"
 
 
@@ -178,28 +181,28 @@ def test_without_failures_a_second_watched_stands_for_its_share_of_the_stratums_
     assert estimate is not None
     assert estimate.value == pytest.approx(expected)
     assert estimate.lo < expected < estimate.hi
-    coverage = answer.totals.coverage
-    assert (coverage.asked_s, coverage.covered_s, coverage.population) == (3600, 3600, 140)
-    assert (coverage.drawn, coverage.ingested, coverage.uncovered) == (5, 5, 0)
-    assert answer.table.rows[0].visits == 4
+    totals = answer.totals
+    assert (totals.asked_seconds, totals.covered_seconds, totals.population) == (3600, 3600, 140)
+    assert (totals.visits_drawn, totals.visits_ingested, totals.uncovered_share) == (5, 5, 0)
+    assert answer.rows[0].visits == 4
 
 
 def test_time_without_rounds_is_told_and_not_extrapolated_over(engine: Engine, queries: QueryEngine):
     visits = [Drawn(60 * h + 30, "east", 0.5, 5.0, (10, 0, 0)) for h in (1, 1, 4, 4)]
     ingest(engine, visits, rounds=[(85, 100), (265, 275), (280, 305), (302, 310)])
     totals = queries.ask(TableQuestion(minutes(0, 600), ("function",), Page())).totals
-    assert totals.coverage.asked_s == 600 * 60
-    assert totals.coverage.covered_s == 60 * (15 + 10 + 20), "nothing of the sixth hour, that drew nobody"
+    assert totals.asked_seconds == 600 * 60
+    assert totals.covered_seconds == 60 * (15 + 10 + 20), "nothing of the sixth hour, that drew nobody"
     assert totals.estimate.value == pytest.approx(147 * 2700 / 20 * 40 * PERIOD), "the strata are one group"
-    assert totals.coverage.uncovered == 0
+    assert totals.uncovered_share == 0
 
 
 def test_a_day_on_which_nothing_ingested_is_told(engine: Engine, queries: QueryEngine):
     day = 24 * 60
     ingest(engine, [Drawn(0, "east", 0.5, 5.0, (1, 0, 0))] * 2 + [Drawn(day, "east", 0.5, None)])
-    coverage = queries.ask(TableQuestion(minutes(0, 2 * day), ("function",), Page())).totals.coverage
-    assert coverage.uncovered == pytest.approx(0.5)
-    assert (coverage.drawn, coverage.ingested) == (3, 2)
+    totals = queries.ask(TableQuestion(minutes(0, 2 * day), ("function",), Page())).totals
+    assert totals.uncovered_share == pytest.approx(0.5)
+    assert (totals.visits_drawn, totals.visits_ingested) == (3, 2)
 
 
 def test_a_gauge_is_averaged_over_time_and_machines_and_never_accumulated(
@@ -233,11 +236,12 @@ def test_a_campaign_of_visits_by_hand_has_observations_only(engine: Engine, quer
         stack = fleet.write.stack([fleet.write.function("f")])
         fleet.write.profile(fleet.write.visit("m", MIDNIGHT, campaign_name="by-hand"), {stack: 3})
     answer = queries.ask(TableQuestion(minutes(0, 60, campaign="by-hand"), ("function",), Page()))
-    assert not answer.totals.coverage.random
+    assert answer.totals.design == "none"
     assert answer.totals.estimate is None
-    row = answer.table.rows[0]
-    assert (row.self_share, row.own_estimate, row.total_estimate) == (1.0, None, None)
-    flame = queries.ask(FlameQuestion(minutes(0, 60, campaign="by-hand"), 10)).flame
+    row = answer.rows[0]
+    assert (row.self_share, row.self_lo, row.self_hi, row.self_core_seconds) == (1.0, None, None, None)
+    assert (row.total_lo, row.total_hi, row.total_core_seconds) == (None, None, None)
+    flame = queries.ask(FlameTreeQuestion(minutes(0, 60, campaign="by-hand"), 10)).flame
     assert flame.total_weight.tolist() == flame.total.tolist()
     assert set(flame.effective) == {None}
 
@@ -271,16 +275,16 @@ def test_the_interval_of_a_flame_node_is_that_of_its_function(engine: Engine, qu
         Drawn(60 + i, "east", 0.5, 5.0, tuple(int(n) for n in random.integers(1, 99, 3))) for i in range(40)
     ]
     ingest(engine, visits)
-    flame = queries.ask(FlameQuestion(minutes(60, 120), 100)).flame
+    flame = queries.ask(FlameTreeQuestion(minutes(60, 120), 100)).flame
     by_name = {f.name: size for f, size in zip(flame.functions, flame.effective, strict=True)}
     assert by_name["all"] is None
-    rows = queries.ask(TableQuestion(minutes(60, 120), ("function",), Page())).table.rows
+    rows = queries.ask(TableQuestion(minutes(60, 120), ("function",), Page())).rows
     for row in rows:
         share = row.total_share
         size = by_name[row.key["function"]]
         if share < 1:
             half = 1.96 * (share * (1 - share) / size) ** 0.5
-            width = row.total_estimate.share.hi - row.total_estimate.share.lo
+            width = row.total_hi - row.total_lo
             assert width == pytest.approx(2 * half, rel=0.25)
 
 
@@ -295,17 +299,16 @@ def test_of_too_much_a_random_part_is_read_and_stands_for_all(
     ingest(engine, visits)
     selection = minutes(60, 115)
     whole = queries.ask(TableQuestion(selection, ("function",), Page()))
-    assert not whole.totals.coverage.approximate
+    assert not whole.totals.approximate
     monkeypatch.setattr("storage.query.facts.visit_scan.MAX_FACTS", 200)
     part = queries.ask(TableQuestion(selection, ("function",), Page()))
-    assert part.totals.coverage.approximate
+    assert part.totals.approximate
     assert 0 < part.totals.visits < whole.totals.visits
-    assert part.totals.coverage.drawn == whole.totals.coverage.drawn
+    assert part.totals.visits_drawn == whole.totals.visits_drawn
     assert part.totals.estimate.value == pytest.approx(whole.totals.estimate.value, rel=0.2)
-    exact = {row.key["function"]: row.self_share for row in whole.table.rows}
-    for row in part.table.rows:
-        share = row.own_estimate.share
-        assert share.lo - 0.02 < exact[row.key["function"]] < share.hi + 0.02
+    exact = {row.key["function"]: row.self_share for row in whole.rows}
+    for row in part.rows:
+        assert row.self_lo - 0.02 < exact[row.key["function"]] < row.self_hi + 0.02
     again = queries.ask(TableQuestion(selection, ("function",), Page()))
     assert again == part, "the part is always the same"
 
@@ -317,7 +320,7 @@ def test_a_part_that_is_too_much_by_chance_is_made_smaller(
     monkeypatch.setattr("storage.query.facts.visit_scan.MAX_FACTS", 60)
     monkeypatch.setattr("storage.query.samples.parts_to_read", lambda *_: WHOLE - 1)
     part = queries.ask(TableQuestion(minutes(60, 115), ("function",), Page()))
-    assert part.totals.coverage.approximate
+    assert part.totals.approximate
     assert 0 < part.totals.visits < 60
 
 

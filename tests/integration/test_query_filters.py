@@ -12,7 +12,8 @@ from sqlalchemy import Engine
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.matchers import Operator, quoted
 from storage.query.selections.selection import Selection, parse_selection
-from storage.query.shapes.flame import Flame, FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
+from storage.query.shapes.flame_nodes import Flame
 from storage.query.shapes.table import Page, TableQuestion
 from tests.fact_writer import DIMENSIONS, FactWriter
 from tests.stack_filter_oracle import Frame, left_of
@@ -131,7 +132,7 @@ def check(queries: QueryEngine, selection: Selection) -> None:
     kept = sum(own.values())
 
     table = queries.ask(TableQuestion(selection, ("function",), Page(limit=1000)))
-    rows = {(row.key["function"], row.key["file"], row.key["binary"]): row for row in table.table.rows}
+    rows = {(row.key["function"], row.key["file"], row.key["binary"]): row for row in table.rows}
     assert {key: row.self for key, row in rows.items() if row.self} == own
     assert {key: row.total for key, row in rows.items()} == total
     assert {key: row.self_share for key, row in rows.items()} == pytest.approx(
@@ -140,12 +141,12 @@ def check(queries: QueryEngine, selection: Selection) -> None:
     assert table.totals.units == kept
     assert table.totals.kept == pytest.approx(kept / whole)
     assert table.totals.symbolized == pytest.approx(named / kept if kept else 1), "of stacks as sampled"
-    first = queries.ask(TableQuestion(selection, ("function",), Page(limit=1))).table
-    assert sum(row.self for row in first.rows) + first.remainder_self == kept
+    first = queries.ask(TableQuestion(selection, ("function",), Page(limit=1)))
+    assert sum(row.self for row in first.rows) + first.remainder.self == kept
 
-    binaries = queries.ask(TableQuestion(selection, ("application", "binary"), Page(limit=1000))).table
+    binaries = queries.ask(TableQuestion(selection, ("application", "binary"), Page(limit=1000)))
     assert sum(row.self for row in binaries.rows) == kept
-    assert paths(queries.ask(FlameQuestion(selection, 10_000)).flame) == ends
+    assert paths(queries.ask(FlameTreeQuestion(selection, 10_000)).flame) == ends
 
 
 VALUES = ("", "a", "b.1")
@@ -170,6 +171,6 @@ def test_all_labels_match(engine: Engine):
         found = queries.ask(TableQuestion(selection, ("function",), Page())).totals.samples
         assert found == expected, selection.select
     for name in ODD_NAMES:
-        rows = queries.ask(TableQuestion(asked(), (name,), Page())).table.rows
+        rows = queries.ask(TableQuestion(asked(), (name,), Page())).rows
         assert {row.key[name]: row.self // PERIOD for row in rows} == {"": 1, "a": 10, "b.1": 100}
     queries.close()

@@ -35,7 +35,7 @@ def copied(engine: Engine):
 
 def by_function(queries: QueryEngine, select: str) -> dict[str, int]:
     selection = parse_selection(start="2026-11-20T00:30:00Z", end="2026-11-22T00:00:00Z", select=select)
-    rows = queries.ask(TableQuestion(selection, ("function",), Page())).table.rows
+    rows = queries.ask(TableQuestion(selection, ("function",), Page())).rows
     return {row.key["function"]: row.self for row in rows}
 
 

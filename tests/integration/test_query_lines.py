@@ -13,11 +13,14 @@ from sqlalchemy import Engine
 from storage.errors import BadSelection
 from storage.ingest.ingest import ingest
 from storage.ingest.interning import Interner
+from storage.query.estimation.estimates import Estimate, estimates
 from storage.query.query_engine import QueryEngine
+from storage.query.reading import Reading
 from storage.query.selections.selection import Selection, parse_selection
+from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.lines import LinesQuestion
-from storage.query.shapes.row_order import Page, Sort
-from storage.query.shapes.table import TableQuestion
+from storage.query.shapes.row_order import Page, Sort, ordered
+from storage.query.shapes.table import TableQuestion, all_rows, rows_of_lines
 from storage.query.subject import parse_lines_subject
 from tests.fact_writer import FactWriter
 from tests.ingested import archived
@@ -45,6 +48,25 @@ class Taken:
 frames = st.tuples(st.integers(0, 3), st.sampled_from((0, 0, 3, 7, 20)))
 stacks = st.tuples(st.lists(frames, min_size=1, max_size=6).map(tuple), st.integers(1, 5))
 taken = st.builds(Taken, st.sampled_from("ab"), st.lists(stacks, min_size=1, max_size=6).map(tuple))
+
+
+@dataclass(frozen=True)
+class EstimatesQuestion:
+    """The estimates of self and total that a table's rows are made of, in the order of `EVERYTHING`."""
+
+    selection: Selection
+    by: tuple[str, ...]
+
+    def answer(self, reading: Reading) -> list[tuple[Estimate | None, Estimate | None]]:
+        keys = split_keys(self.by)
+        if keys.by_line:
+            rows = rows_of_lines(reading, reading.lined(self.selection, keys.labels), self.by)
+        else:
+            rows = all_rows(reading, reading.samples(self.selection, keys.labels, keys.frame), self.by)
+        shown = ordered(rows, EVERYTHING)
+        details = rows.details(shown)
+        own, total = (estimates(each, len(shown)) for each in (details.own, details.total))
+        return list(zip(own, total, strict=True))
 
 
 def around_noon(**more) -> Selection:
@@ -104,7 +126,7 @@ def by_line(profiles: list[Taken]) -> dict[tuple[str, str, int], tuple[int, int]
 def shown(answer) -> dict[tuple[str, ...], tuple[int, int]]:
     return {
         tuple(v for k, v in r.key.items() if k not in {"status", "kind"}): (r.self, r.total)
-        for r in answer.table.rows
+        for r in answer.rows
     }
 
 
@@ -127,10 +149,10 @@ def test_rows_of_any_keys_are_what_counting_says(engine: Engine, profiles: list[
     found = queries.ask(TableQuestion(around_noon(), ("application", "function", "line"), EVERYTHING))
     assert {
         (row.key["application"], row.key["function"], int(row.key["line"])): (row.self, row.total)
-        for row in found.table.rows
+        for row in found.rows
     } == by_line(profiles)
-    assert sum(row.self for row in found.table.rows) == units
-    in_files = queries.ask(TableQuestion(around_noon(), ("line", "application"), EVERYTHING)).table
+    assert sum(row.self for row in found.rows) == units
+    in_files = queries.ask(TableQuestion(around_noon(), ("line", "application"), EVERYTHING))
     assert sum(row.self for row in in_files.rows) == units
     expected = defaultdict(lambda: [0, 0])
     for (application, name, line), (own, total) in by_line(profiles).items():
@@ -153,15 +175,17 @@ def test_estimates_of_lines_are_of_what_the_rows_show(engine: Engine, profiles: 
     queries = QueryEngine(engine)
     for keys in (("function", "line"), ("line",), ("file", "binary")):
         answer = queries.ask(TableQuestion(around_noon(), keys, EVERYTHING))
-        for row in answer.table.rows:
-            for share, estimate in (
-                (row.self_share, row.own_estimate),
-                (row.total_share, row.total_estimate),
+        behind = queries.ask(EstimatesQuestion(around_noon(), keys))
+        for row, of_row in zip(answer.rows, behind, strict=True):
+            for share, lo, hi, estimate in (
+                (row.self_share, row.self_lo, row.self_hi, of_row[0]),
+                (row.total_share, row.total_lo, row.total_hi, of_row[1]),
             ):
                 assert estimate is not None
                 assert estimate.share.value == pytest.approx(share, abs=1e-9)
-                assert estimate.share.lo <= share + 1e-9
-                assert share <= estimate.share.hi + 1e-9
+                assert (estimate.share.lo, estimate.share.hi) == (lo, hi)
+                assert lo <= share + 1e-9
+                assert share <= hi + 1e-9
             assert row.total_samples == row.total // PERIOD
             assert row.self_samples == row.self // PERIOD
     queries.close()
@@ -181,7 +205,7 @@ def test_lines_of_a_folded_stack_are_those_its_functions_have(engine: Engine, qu
     made.segment({made.group(): {deep: 10, made.stack([elsewhere, main]): 3}})
     ingest(engine, Interner(engine), visit_id, 1, *made.finished())
     selection = parse_selection(start="2026-11-20T23:00:00Z", end="2026-11-21T00:00:00Z")
-    rows = queries.ask(TableQuestion(selection, ("function", "line"), EVERYTHING)).table.rows
+    rows = queries.ask(TableQuestion(selection, ("function", "line"), EVERYTHING)).rows
     found = {(row.key["function"], int(row.key["line"])): (row.self, row.total) for row in rows}
     expected = {
         ("main", 50): (0, 13),
@@ -194,8 +218,8 @@ def test_lines_of_a_folded_stack_are_those_its_functions_have(engine: Engine, qu
     assert found == {
         key: (own * INGESTED_PERIOD, total * INGESTED_PERIOD) for key, (own, total) in expected.items()
     }
-    answer = queries.ask(LinesQuestion(selection, parse_lines_subject(file="a.c"))).lines
-    assert {line.line: line.row.total for line in answer.lines} == {
+    answer = queries.ask(LinesQuestion(selection, parse_lines_subject(file="a.c")))
+    assert {line.line: line.total for line in answer.rows} == {
         line: total * INGESTED_PERIOD for (_, line), (_, total) in expected.items()
     }
 
@@ -206,15 +230,15 @@ def test_pages_neither_repeat_nor_miss_a_row(engine: Engine, queries: QueryEngin
         ids = [write.function(f"f{n:02}") for n in range(30)]
         write.profile(write.visit("m", NOON), {write.stack([id_]): 1 + n % 3 for n, id_ in enumerate(ids)})
     for sort in Sort:
-        whole = queries.ask(TableQuestion(around_noon(), ("function",), Page(sort, 100))).table
+        whole = queries.ask(TableQuestion(around_noon(), ("function",), Page(sort, 100)))
         pages = [
-            queries.ask(TableQuestion(around_noon(), ("function",), Page(sort, 7, offset))).table
+            queries.ask(TableQuestion(around_noon(), ("function",), Page(sort, 7, offset)))
             for offset in range(0, 30, 7)
         ]
         assert [row for page in pages for row in page.rows] == list(whole.rows)
         for page in pages:
-            assert sum(row.self for row in page.rows) + page.remainder_self == sum(r.self for r in whole.rows)
-            assert len(page.rows) + page.remainder_rows == 30
+            assert sum(row.self for row in page.rows) + page.remainder.self == sum(r.self for r in whole.rows)
+            assert len(page.rows) + page.remainder.rows == 30
         if sort is Sort.SELF_DESC:
             assert [row.key["function"] for row in whole.rows[:10]] == [f"f{n:02}" for n in range(2, 30, 3)]
 
@@ -225,9 +249,9 @@ def test_rows_are_found_by_regular_expression(engine: Engine, queries: QueryEngi
         ids = [write.function(name, file=f"{name}.c") for name in ("malloc", "calloc", "free")]
         write.profile(write.visit("m", NOON), {write.stack([id_]): 1 for id_ in ids})
     page = Page(Sort.NAME, find_regex="^.alloc$", find="MALL")
-    found = queries.ask(TableQuestion(around_noon(), ("function",), page)).table
+    found = queries.ask(TableQuestion(around_noon(), ("function",), page))
     assert [row.key["function"] for row in found.rows] == ["malloc"]
-    assert (found.rows_total, found.remainder_rows) == (1, 2)
+    assert (found.rows_total, found.remainder.rows) == (1, 2)
     with pytest.raises(BadSelection, match="not valid"):
         queries.ask(TableQuestion(around_noon(), ("function",), Page(find_regex="(")))
 
@@ -236,7 +260,7 @@ def test_lines_are_not_narrowed_by_stacks(engine: Engine, queries: QueryEngine):
     for narrowed in ({"focus": "x"}, {"hide": "x"}, {"select": '{function="x"}'}):
         with pytest.raises(BadSelection, match="stored without stacks"):
             queries.ask(TableQuestion(around_noon(**narrowed), ("function", "line"), Page()))
-    assert queries.ask(TableQuestion(around_noon(), ("function", "line"), Page())).table.rows == ()
+    assert queries.ask(TableQuestion(around_noon(), ("function", "line"), Page())).rows == ()
 
 
 def test_of_too_many_lines_a_random_part_of_the_visits_is_read(
@@ -252,10 +276,10 @@ def test_of_too_many_lines_a_random_part_of_the_visits_is_read(
             lines = {(work, line): (1, 1) for line in (1, 2)}
             write.profile(campaign.answer(NOON, "a"), {stack_id: 3}, lines=lines, period=PERIOD)
     answer = queries.ask(TableQuestion(around_noon(), ("function", "line"), Page()))
-    assert answer.totals.coverage.approximate
-    assert 0 < answer.totals.coverage.ingested < 100
-    assert [row.self_share for row in answer.table.rows] == [pytest.approx(1 / 3)] * 3
-    assert sum(row.self for row in answer.table.rows) == answer.totals.units
+    assert answer.totals.approximate
+    assert 0 < answer.totals.visits_ingested < 100
+    assert [row.self_share for row in answer.rows] == [pytest.approx(1 / 3)] * 3
+    assert sum(row.self for row in answer.rows) == answer.totals.units
 
 
 def test_lines_of_visits_by_hand_are_read_whole_or_not_at_all(
@@ -279,7 +303,7 @@ def test_lines_follow_a_function_that_was_named_since(engine: Engine, queries: Q
         write.profile(write.visit("m", NOON), {write.stack([nameless]): 3}, lines={(nameless, 7): (2, 2)})
         write.profile(write.visit("n", NOON), {write.stack([named]): 1}, lines={(named, 7): (1, 1)})
         write.alias(nameless, named)
-    rows = queries.ask(TableQuestion(around_noon(), ("function", "line"), Page())).table.rows
+    rows = queries.ask(TableQuestion(around_noon(), ("function", "line"), Page())).rows
     assert [(row.key["function"], row.key["line"], row.self_samples) for row in rows] == [
         ("work", "7", 3),
         ("work", "0", 1),

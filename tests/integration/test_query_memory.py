@@ -11,7 +11,7 @@ from sqlalchemy import Engine, delete
 
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import parse_selection
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.labels import LabelsQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.status import StatusQuestion
@@ -45,7 +45,7 @@ def ask(queries: QueryEngine) -> int:
     queries.ask(TableQuestion(selection, ("function",), Page()))
     queries.ask(LabelsQuestion(selection))
     queries.ask(StatusQuestion())
-    return int(queries.ask(FlameQuestion(selection, 1000)).flame.total[0])
+    return int(queries.ask(FlameTreeQuestion(selection, 1000)).flame.total[0])
 
 
 def ingest(engine: Engine, round_: int) -> None:
@@ -100,7 +100,7 @@ def test_names_are_right_where_a_function_is_named_while_all_is_renewed(
         write.alias(nameless, write.function("named"))
     rebuild(engine, queries, files)
     selection = parse_selection(start="2026-11-21T11:00:00Z", end="2026-11-21T13:00:00Z")
-    rows = queries.ask(TableQuestion(selection, ("function",), Page())).table.rows
+    rows = queries.ask(TableQuestion(selection, ("function",), Page())).rows
     assert [row.key["function"] for row in rows] == ["named", "lib+2"]
 
 

@@ -1,7 +1,7 @@
 """GIVEN two days of a fleet WHEN a release made a function slower THEN it is named, and so is the release."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -10,10 +10,14 @@ import pytest
 from sqlalchemy import Engine
 
 from services.api.encoded_response import as_json
-from services.api.profiles.movers import MoversAnswer, movers_document
+from storage.query.answers.answer import adapter
+from storage.query.answers.diff import DiffRow
+from storage.query.answers.movers import MoversAnswer
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
-from storage.query.shapes.movers import Cause, MoversQuestion, Unavailable
+from storage.query.shapes.diff import DiffQuestion
+from storage.query.shapes.movers import MoversQuestion
+from tests.answer_comparison import differences
 from tests.sampled_campaign import Campaign
 
 pytestmark = pytest.mark.integration
@@ -69,25 +73,30 @@ def test_the_release_is_named(ingested: Engine, queries: QueryEngine):
     question = MoversQuestion(NOW, BASE)
     answer = queries.ask(question)
     first = answer.movers[0]
-    assert first.row.key["function"] == "parse"
-    assert first.row.delta > 0.1
-    assert first.row.evidence is not None
-    assert first.row.evidence.q <= 0.05
-    assert isinstance(first.cause, Cause)
+    assert first.key["function"] == "parse"
+    assert first.delta > 0.1
+    assert first.q is not None
+    assert first.q <= 0.05
+    assert first.cause is not None
     assert first.cause.best is not None
     assert (first.cause.best.label, first.cause.best.value, first.cause.best.kind) == ("version", "2", "mix")
     assert first.cause.best.explained.lo > 0.5
-    assert first.cause.visits == (60, 60)
+    assert (first.cause.visits, first.cause.base_visits) == (60, 60)
     assert answer.labels == ("version", "compiler"), "one platform explains nothing"
     assert {one.label for one in first.cause.explanations} == {"version", "compiler"}
     assert not any(one.significant for one in first.cause.explanations if one.label == "compiler")
-    assert answer.unavailable is None
+    assert answer.because is None
     assert answer.part == 1
     assert queries.ask(question) == answer, "chance is drawn once"
     # The compared table is that of a diff, and a mover is one of its rows.
-    assert all(mover.row in answer.comparison.rows for mover in answer.movers)
-    assert [abs(mover.row.delta) for mover in answer.movers] == sorted(
-        (abs(mover.row.delta) for mover in answer.movers), reverse=True
+    compared = queries.ask(DiffQuestion(NOW, BASE, limit=question.examined, own=True))
+    rows = {row.key["function"]: row for row in compared.rows}
+    for mover in answer.movers:
+        alike = {each.name: getattr(mover, each.name) for each in fields(DiffRow)}
+        assert not differences(DiffRow(**alike), rows[mover.key["function"]])
+    assert (answer.examined, answer.rows_total) == (len(compared.rows), compared.rows_total)
+    assert [abs(mover.delta) for mover in answer.movers] == sorted(
+        (abs(mover.delta) for mover in answer.movers), reverse=True
     )
     assert answer.totals.visits == answer.base_totals.visits == 60
 
@@ -95,8 +104,9 @@ def test_the_release_is_named(ingested: Engine, queries: QueryEngine):
 def test_the_document_says_what_was_found(ingested: Engine, queries: QueryEngine):
     question = MoversQuestion(NOW, BASE, explain=1)
     answer = queries.ask(question)
-    judged = replace(answer, part=0.5, comparison=replace(answer.comparison, part=0.25))
-    found = MoversAnswer.model_validate_json(as_json(movers_document(question, judged))[0])
+    judged = replace(answer, part=0.5, compared_part=0.25)
+    found = adapter(MoversAnswer).validate_json(as_json(judged)[0])
+    assert found == judged
     assert (found.part, found.compared_part) == (0.5, 0.25)
     first, *others = found.movers
     assert first.cause is not None
@@ -107,34 +117,33 @@ def test_the_document_says_what_was_found(ingested: Engine, queries: QueryEngine
     assert first.cores is not None
     assert first.cores.lo > 0, "more cores run it, not only a larger share"
     assert {mover.because.reason for mover in others if mover.because} <= {"not_asked"}
-    assert (found.examined, found.rows_total, found.labels) == (5, 5, ["version", "compiler"])
+    assert (found.examined, found.rows_total, found.labels) == (5, 5, ("version", "compiler"))
 
 
 def test_only_what_was_asked_for_is_explained(
     ingested: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ):
     nothing = queries.ask(MoversQuestion(NOW, BASE, explain=0))
-    assert {mover.cause.reason for mover in nothing.movers if isinstance(mover.cause, Unavailable)} == {
-        "not_asked"
-    }
+    assert {mover.because.reason for mover in nothing.movers if mover.because} == {"not_asked"}
     alike = queries.ask(MoversQuestion(NOW, BASE, labels=("platform", "application")))
-    assert isinstance(alike.movers[0].cause, Unavailable)
-    assert (alike.movers[0].cause.reason, alike.labels) == ("constant", ())
+    assert alike.movers[0].because is not None
+    assert (alike.movers[0].because.reason, alike.labels) == ("constant", ())
     assert queries.ask(MoversQuestion(NOW, BASE, least=0.9)).movers == ()
     monkeypatch.setattr("storage.query.shapes.movers._MOST_VISITS", 60)
     part = queries.ask(MoversQuestion(NOW, BASE, explain=1))
     assert part.part == 0.5
-    assert isinstance(part.movers[0].cause, Cause)
-    assert sum(part.movers[0].cause.visits) == 60
+    cause = part.movers[0].cause
+    assert cause is not None
+    assert cause.visits + cause.base_visits == 60
     monkeypatch.setattr("storage.query.shapes.movers._MOST_VISITS", 6)
-    few = queries.ask(MoversQuestion(NOW, BASE, explain=1)).movers[0].cause
-    assert isinstance(few, Unavailable)
+    few = queries.ask(MoversQuestion(NOW, BASE, explain=1)).movers[0].because
+    assert few is not None
     assert few.reason == "too_little"
 
 
 def test_applications_move_too(ingested: Engine, queries: QueryEngine):
     by_version = queries.ask(MoversQuestion(NOW, BASE, ("version",)))
-    assert {mover.row.key["version"] for mover in by_version.movers} == {"1", "2"}
+    assert {mover.key["version"] for mover in by_version.movers} == {"1", "2"}
     assert by_version.labels == ("compiler",), "what rows go by explains none of them"
 
 
@@ -142,10 +151,10 @@ def test_without_samples_or_a_design_nothing_moved_and_that_is_said(ingested: En
     empty = Selection(DAY - timedelta(days=3), DAY - timedelta(days=2))
     told = queries.ask(MoversQuestion(NOW, empty))
     assert told.movers == ()
-    assert told.unavailable is not None
-    assert told.unavailable.reason == "too_little"
+    assert told.because is not None
+    assert told.because.reason == "too_little"
 
 
 def test_nothing_moves_between_a_day_and_itself(ingested: Engine, queries: QueryEngine):
     answer = queries.ask(MoversQuestion(BASE, BASE))
-    assert (answer.movers, answer.unavailable) == ((), None)
+    assert (answer.movers, answer.because) == ((), None)

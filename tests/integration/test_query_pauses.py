@@ -64,27 +64,27 @@ def test_each_hour_has_what_was_used_while_rounds_were_drawn(
         pass
     day = Selection(at(0), at(86_400))
     answer = queries.ask(SeriesQuestion(day, step_s=3600))
-    steps = {number: step for number, step in enumerate(answer.series.steps) if step.covered_s}
-    assert {number: step.covered_s for number, step in steps.items()} == {0: 600, 7: 20, 8: 660}
+    steps = {number: step for number, step in enumerate(answer.steps) if step.covered_seconds}
+    assert {number: step.covered_seconds for number, step in steps.items()} == {0: 600, 7: 20, 8: 660}
     for number, step in steps.items():
-        point = answer.series.whole[number]
-        assert point.estimate.units.value == pytest.approx(CORES * step.covered_s)
+        point = answer.whole[number]
+        assert point.core_seconds.value == pytest.approx(CORES * step.covered_seconds * 1e-9)
     table = queries.ask(TableQuestion(day, ("function",))).totals
     assert table.path == ("cells" if merged else "mixed")
-    assert table.coverage.covered_s == table.coverage.weighed_s == 1280
+    assert table.covered_seconds == table.weighed_seconds == 1280
     assert table.estimate.value == pytest.approx(CORES * 1280)
-    assert table.coverage.population == pytest.approx(200)
+    assert table.population == pytest.approx(200)
 
 
 def test_a_part_of_an_hour_before_rounds_began_is_not_covered(engine: Engine, queries: QueryEngine):
     ingest(engine)
     early = Selection(at(7 * 3600), at(8 * 3600 - 10))
     totals = queries.ask(TableQuestion(early, ("function",))).totals
-    assert (totals.coverage.asked_s, totals.coverage.covered_s) == (3590, 10)
+    assert (totals.asked_seconds, totals.covered_seconds) == (3590, 10)
     assert totals.estimate.value == pytest.approx(CORES * 10)
     before = Selection(at(7 * 3600), at(7 * 3600 + 1800))
     totals = queries.ask(TableQuestion(before, ("function",))).totals
-    assert (totals.coverage.covered_s, totals.visits, totals.estimate) == (0, 0, None)
+    assert (totals.covered_seconds, totals.visits, totals.estimate) == (0, 0, None)
 
 
 def test_an_upgrade_has_closed_days_weigh_what_rounds_covered(engine: Engine, queries: QueryEngine):
@@ -105,11 +105,11 @@ def test_an_upgrade_has_closed_days_weigh_what_rounds_covered(engine: Engine, qu
         fresh = QueryEngine(engine)
         found = fresh.ask(TableQuestion(days, ("function",))).totals
         fresh.close()
-        covered_s = found.coverage.covered_s
+        covered = found.covered_seconds
         # Both runs end a round after their last visits, whose rounds nobody knows: a minute each too much at most.
-        assert 1280 <= covered_s <= 1280 + 2 * 60
+        assert 1280 <= covered <= 1280 + 2 * 60
         assert found.path == "cells"
-        assert found.estimate.value == pytest.approx(CORES * covered_s)
+        assert found.estimate.value == pytest.approx(CORES * covered)
         compact(engine, MIDNIGHT + timedelta(days=90), most_rows=inf)
     with engine.connect() as connection:
         assert connection.scalar(select(func.count()).select_from(rollup_long_built)) > 0

@@ -87,7 +87,7 @@ def test_what_is_shared_and_cold_is_what_counting_says(
     by, own, cold, least = asked
     write_all(engine, taken)
     queries = QueryEngine(engine)
-    shared = queries.ask(SharedCodeQuestion(around_noon(), by, own, cold, least)).shared
+    shared = queries.ask(SharedCodeQuestion(around_noon(), by, own, cold, least))
     queries.close()
     whole = {a: sum(count for _, count in stacks) for a, stacks in taken.items()}
     expected = {
@@ -95,19 +95,21 @@ def test_what_is_shared_and_cold_is_what_counting_says(
         for key, parts in used(taken, by, own=own).items()
         if len(parts) >= least and all(surely(n, whole[a]) <= cold for a, n in parts.items())
     }
-    assert {found.row.key[by] for found in shared.rows} == expected.keys()
+    assert {found.key[by] for found in shared.rows} == expected.keys()
     assert (shared.rows_total, shared.applications) == (len(expected), len(taken))
-    shares = [found.row.self_share if own else found.row.total_share for found in shared.rows]
+    shares = [found.self_share if own else found.total_share for found in shared.rows]
     assert shares == sorted(shares, reverse=True)
     for found in shared.rows:
-        parts = expected[found.row.key[by]]
+        parts = expected[found.key[by]]
         mine = sum(parts.values())
-        assert (found.row.self if own else found.row.total) == mine * PERIOD
+        assert (found.self if own else found.total) == mine * PERIOD
         assert found.applications == len(parts)
         entropy = -sum(n / mine * math.log(n / mine) for n in parts.values())
-        assert found.effective == pytest.approx(math.exp(entropy))
+        assert found.effective_applications == pytest.approx(math.exp(entropy))
         assert found.largest_lo == pytest.approx(max(surely(n, whole[a]) for a, n in parts.items()))
-        assert found.largest_share == pytest.approx(parts[found.largest] / whole[found.largest])
+        assert found.largest_share == pytest.approx(
+            parts[found.largest_application] / whole[found.largest_application]
+        )
     if own:
         total = sum(sum(parts.values()) for parts in expected.values())
         assert shared.share == pytest.approx(total / sum(whole.values()))
@@ -116,17 +118,17 @@ def test_what_is_shared_and_cold_is_what_counting_says(
 def test_a_library_that_all_use_a_little_stands_first(engine: Engine, queries: QueryEngine):
     taken = {name: [((0,), 960), ((0, 1), 40)] for name in "abc"} | {"d": [((0,), 500), ((0, 3), 500)]}
     write_all(engine, taken, random=True)
-    shared = queries.ask(SharedCodeQuestion(around_noon(), "binary", limit=1)).shared
+    shared = queries.ask(SharedCodeQuestion(around_noon(), "binary", limit=1))
     (found,) = shared.rows
-    assert found.row.key == {"binary": "libz"}
-    assert found.row.self_share == pytest.approx(0.03)
-    assert found.row.own_estimate is not None
-    assert found.row.own_estimate.share.lo < 0.03 < found.row.own_estimate.share.hi
-    assert (found.applications, found.effective) == (3, pytest.approx(3.0))
+    assert found.key == {"binary": "libz"}
+    assert found.self_share == pytest.approx(0.03)
+    assert found.self_lo is not None
+    assert found.self_lo < 0.03 < found.self_hi
+    assert (found.applications, found.effective_applications) == (3, pytest.approx(3.0))
 
 
 def test_nothing_is_shared_in_an_empty_store(queries: QueryEngine):
-    shared = queries.ask(SharedCodeQuestion(around_noon())).shared
+    shared = queries.ask(SharedCodeQuestion(around_noon()))
     assert (shared.rows, shared.share, shared.applications) == ((), 0.0, 0)
     with pytest.raises(BadSelection):
         queries.ask(SharedCodeQuestion(around_noon(), by="line"))
@@ -137,7 +139,7 @@ def test_nothing_is_shared_in_an_empty_store(queries: QueryEngine):
 def test_users_are_what_counting_says(engine: Engine, taken: Taken, subject: str):
     write_all(engine, taken, random=True)
     queries = QueryEngine(engine)
-    told = queries.ask(UsersQuestion(around_noon(), parse_subject(function=subject))).users
+    told = queries.ask(UsersQuestion(around_noon(), parse_subject(function=subject)))
     queries.close()
     of = {"f": {1}, '{binary="libz"}': {1, 2}, "nothing": set()}[subject]
     expected = {
@@ -145,14 +147,14 @@ def test_users_are_what_counting_says(engine: Engine, taken: Taken, subject: str
         for application, stacks in taken.items()
     }
     expected = {application: count for application, count in expected.items() if count}
-    assert {user.row.key["application"]: user.row.total // PERIOD for user in told.users} == expected
+    assert {user.key["application"]: user.total // PERIOD for user in told.rows} == expected
     assert told.itself.total == sum(expected.values()) * PERIOD
-    assert sum(user.of_function for user in told.users) == pytest.approx(1.0 if expected else 0.0)
-    assert told.unseen is not None
-    assert 0 < told.unseen <= 1
-    for user in told.users:
-        stacks = taken[user.row.key["application"]]
-        whole, mine = sum(count for _, count in stacks), expected[user.row.key["application"]]
+    assert sum(user.of_function for user in told.rows) == pytest.approx(1.0 if expected else 0.0)
+    assert told.unseen_hi is not None
+    assert 0 < told.unseen_hi <= 1
+    for user in told.rows:
+        stacks = taken[user.key["application"]]
+        whole, mine = sum(count for _, count in stacks), expected[user.key["application"]]
         assert user.within == pytest.approx(mine / whole)
         callers: Counter[str] = Counter()
         for frames, count in stacks:
@@ -174,10 +176,10 @@ def test_users_are_told_by_labels(engine: Engine, queries: QueryEngine):
     question = UsersQuestion(
         around_noon(), parse_subject(function="old_api"), ("application", "version"), limit=1
     )
-    told = queries.ask(question).users
-    assert [(user.row.key, user.of_function) for user in told.users] == [
+    told = queries.ask(question)
+    assert [(user.key, user.of_function) for user in told.rows] == [
         ({"application": "a", "version": "1"}, 0.75)
     ]
-    assert (told.users_total, told.unseen) == (2, None)
+    assert (told.rows_total, told.unseen_hi) == (2, None)
     with pytest.raises(BadSelection, match="by labels"):
         queries.ask(UsersQuestion(around_noon(), parse_subject(function="x"), ("function",)))

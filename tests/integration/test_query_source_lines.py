@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, Engine, insert
 
+from storage.query.answers.lines import LinesAnswer, SourceBuild
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
-from storage.query.shapes.lines import LinesQuestion, SourceLines
+from storage.query.shapes.lines import LinesQuestion
 from storage.query.subject import Subject, parse_lines_subject, parse_subject
 from storage.schema import binary, capture_binary, source_file, source_path
 from tests.fact_writer import FactWriter, Visit
@@ -57,6 +58,10 @@ def around_noon(**more) -> Selection:
 
 def sha256(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
+
+
+def shown_sha256(text: str) -> str:
+    return sha256(text).hex()
 
 
 def store_builds(connection: Connection) -> dict[str, int]:
@@ -118,14 +123,14 @@ def counted(profiles: list[Taken], of: set[str]) -> tuple[dict[tuple[str, str, i
     return found, without
 
 
-def shown(lines: SourceLines) -> dict[tuple[str, str, int], list[int]]:
-    text_of = {sha256(text): text for text in TEXTS.values()}
+def shown(lines: LinesAnswer) -> dict[tuple[str, str, int], list[int]]:
+    text_of = {shown_sha256(text): text for text in TEXTS.values()}
     found = {}
-    for line in lines.lines:
+    for line in lines.rows:
         version = lines.versions[line.version]
         text = "" if version.sha256 is None else text_of[version.sha256]
-        assert line.row.key == {"file": version.file, "line": str(line.line)}
-        found[version.file, text, line.line] = [line.row.self, line.row.total]
+        assert line.key == {"file": version.file, "line": str(line.line)}
+        found[version.file, text, line.line] = [line.self, line.total]
     return found
 
 
@@ -143,7 +148,7 @@ def test_lines_are_added_up_over_builds_of_one_text(engine: Engine, profiles: li
         connection.exec_driver_sql(f"TRUNCATE {tables} CASCADE")
         write_all(connection, profiles)
     queries = QueryEngine(engine)
-    lines = queries.ask(LinesQuestion(around_noon(), subject)).lines
+    lines = queries.ask(LinesQuestion(around_noon(), subject))
     queries.close()
     expected, without = counted(profiles, of)
     assert shown(lines) == expected
@@ -151,12 +156,12 @@ def test_lines_are_added_up_over_builds_of_one_text(engine: Engine, profiles: li
     assert sum(own for own, _ in expected.values()) + without == lines.itself.self
     assert sum(version.self for version in lines.versions) == sum(own for own, _ in expected.values())
     for version in lines.versions:
-        for key, name in version.builds:
-            text = TEXTS.get((key, version.file))
-            assert version.sha256 == (None if text is None else sha256(text))
-            assert name == ("prog" if key.startswith("p") else "lib")
-    assert [(line.version, line.line) for line in lines.lines] == sorted(
-        (line.version, line.line) for line in lines.lines
+        for build in version.builds:
+            text = TEXTS.get((build.key, version.file))
+            assert version.sha256 == (None if text is None else shown_sha256(text))
+            assert build.binary == ("prog" if build.key.startswith("p") else "lib")
+    assert [(line.version, line.line) for line in lines.rows] == sorted(
+        (line.version, line.line) for line in lines.rows
     )
 
 
@@ -164,13 +169,13 @@ def test_the_heaviest_lines_are_shown_and_the_rest_is_told(engine: Engine, queri
     stack_of_lines = tuple((((0, line),), samples) for line, samples in ((3, 1), (7, 5), (9, 2)))
     with engine.begin() as connection:
         write_all(connection, [Taken("p1", frozenset(), stack_of_lines)])
-    lines = queries.ask(LinesQuestion(around_noon(), parse_subject(function="main"), limit=2)).lines
-    assert [(line.line, line.row.self) for line in lines.lines] == [(7, 50), (9, 20)]
-    assert (lines.lines_total, lines.remainder_self, lines.without_line) == (3, 10, 0)
-    assert lines.lines[0].row.self_samples == 5
-    assert [version.builds for version in lines.versions] == [(("p1", "prog"),)]
+    lines = queries.ask(LinesQuestion(around_noon(), parse_subject(function="main"), limit=2))
+    assert [(line.line, line.self) for line in lines.rows] == [(7, 50), (9, 20)]
+    assert (lines.rows_total, lines.remainder_self, lines.without_line) == (3, 10, 0)
+    assert lines.rows[0].self_samples == 5
+    assert [version.builds for version in lines.versions] == [(SourceBuild("p1", "prog"),)]
 
 
 def test_nobody_has_lines_of_what_does_not_run(queries: QueryEngine):
-    lines = queries.ask(LinesQuestion(around_noon(), Subject(7))).lines
-    assert (lines.functions, lines.versions, lines.lines, lines.itself.total) == ((), (), (), 0)
+    lines = queries.ask(LinesQuestion(around_noon(), Subject(7)))
+    assert (lines.functions, lines.versions, lines.rows, lines.itself.total) == ((), (), (), 0)

@@ -105,15 +105,15 @@ def test_stacks_are_what_counting_says(engine: Engine, taken: list, divided: boo
         assert estimate.units.value == pytest.approx(float(table.weight[place]))
         assert estimate.share.value == pytest.approx(float(table.weight[place]) / found.whole)
 
-    rows = queries.ask(TableQuestion(selection, ("function",), Page())).table.rows
+    rows = queries.ask(TableQuestion(selection, ("function",), Page())).rows
     queries.close()
     of_leaf: dict = defaultdict(float)
     for (frames, _), weight in zip(keys, table.weight.tolist(), strict=True):
         of_leaf[frames[-1]] += weight
     for row in rows:
-        assert row.own_estimate is not None
+        assert row.self_core_seconds is not None
         leaf = row.key["function"], row.key["binary"] == "other"
-        assert of_leaf[leaf] == pytest.approx(row.own_estimate.units.value)
+        assert of_leaf[leaf] * 1e-9 == pytest.approx(row.self_core_seconds.value)
     profile = read(b"".join(pprof.plain(profile_of(selection, found, source=""))))
     own: Counter = Counter()
     total: Counter = Counter()

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import Connection, Engine
 
-from services.api.profiles.series import series_document
+from storage.query.answers.answer import as_document
 from storage.query.query_engine import QueryEngine
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.series import SeriesQuestion
@@ -44,7 +44,8 @@ def samples(hour: int, stratum: str) -> int:
 
 
 def true(hour: int, strata: tuple[str, ...] = tuple(SIZES)) -> float:
-    return sum(EACH * PER_VISIT[name] * samples(hour, name) * PERIOD for name in strata)
+    """Core-seconds."""
+    return sum(EACH * PER_VISIT[name] * samples(hour, name) * PERIOD * 1e-9 for name in strata)
 
 
 def ingest(engine: Engine, newest: dict[str, tuple[int, int]], waiting_hours: int = 1) -> None:
@@ -67,41 +68,46 @@ def ingest(engine: Engine, newest: dict[str, tuple[int, int]], waiting_hours: in
 
 def test_steps_are_what_they_will_be_once_all_has_ingested(engine: Engine, queries: QueryEngine):
     ingest(engine, {"east": (5, 0), "west": (5, 0), "north": (5, 0)}, waiting_hours=2)
-    series = queries.ask(SeriesQuestion(ASKED, ("function",), step_s=3600)).series
-    assert [step.waiting for step in series.steps] == [0] * 8 + [3, 3]
-    assert [step.drawn for step in series.steps] == [3 * EACH] * HOURS
-    for line in (series.whole, series.lines[0].points):
-        assert [point.estimate.units.value for point in line] == pytest.approx(
+    series = queries.ask(SeriesQuestion(ASKED, ("function",), step_s=3600))
+    assert [step.visits_waiting for step in series.steps] == [0] * 8 + [3, 3]
+    assert [step.visits_drawn for step in series.steps] == [3 * EACH] * HOURS
+    for line in (series.whole, series.rows[0].points):
+        assert [point.core_seconds.value for point in line] == pytest.approx(
             [true(hour) for hour in range(HOURS)]
         )
         assert all(
-            point.estimate.units.lo < true(hour) < point.estimate.units.hi for hour, point in enumerate(line)
+            point.core_seconds.lo < true(hour) < point.core_seconds.hi for hour, point in enumerate(line)
         )
-    assert [step.weighed_s for step in series.steps] == [3600] * HOURS
+    assert [step.weighed_seconds for step in series.steps] == [3600] * HOURS
 
 
 def test_a_stratum_that_waits_longer_than_the_others_counts_for_all_its_visits(
     engine: Engine, queries: QueryEngine
 ):
     ingest(engine, {"east": (6, 0), "west": (2, 0), "north": (6, 0)}, waiting_hours=4)
-    whole = queries.ask(SeriesQuestion(ASKED, step_s=3600)).series.whole
-    assert [point.estimate.units.value for point in whole] == pytest.approx(
+    whole = queries.ask(SeriesQuestion(ASKED, step_s=3600)).whole
+    assert [point.core_seconds.value for point in whole] == pytest.approx(
         [true(hour) for hour in range(HOURS)]
     )
 
 
 def test_of_a_step_of_which_too_little_has_ingested_nothing_is_said(engine: Engine, queries: QueryEngine):
     ingest(engine, {"east": (1, 0), "west": (0, 0), "north": (0, 0)})
-    series = queries.ask(SeriesQuestion(ASKED, ("function",), step_s=3600)).series
+    series = queries.ask(SeriesQuestion(ASKED, ("function",), step_s=3600))
     last = series.steps[-1]
-    assert (last.waiting, last.covered_s, last.weighed_s, last.too_few_ingested) == (17, 3600, 0, True)
-    for line in (series.whole, series.lines[0].points, series.remainder):
-        assert (line[-1].share, line[-1].estimate) == (None, None)
+    assert (last.visits_waiting, last.covered_seconds, last.weighed_seconds, last.too_few_ingested) == (
+        17,
+        3600,
+        0,
+        True,
+    )
+    for line in (series.whole, series.rows[0].points, series.remainder):
+        assert (line[-1].share, line[-1].core_seconds, line[-1].cores) == (None, None, None)
     assert (series.whole[-1].units, series.whole[-1].visits) == (samples(9, "east") * PERIOD, 1)
-    assert [point.estimate.units.value for point in series.whole[:-1]] == pytest.approx(
+    assert [point.core_seconds.value for point in series.whole[:-1]] == pytest.approx(
         [true(hour) for hour in range(HOURS - 1)]
     )
-    document = series_document(ASKED, queries.ask(SeriesQuestion(ASKED, step_s=3600)))
+    document = as_document(queries.ask(SeriesQuestion(ASKED, step_s=3600)))
     assert document["steps"][-1]["visits_waiting"] == 17
     assert document["steps"][-1]["too_few_ingested"] is True
     assert document["lines"][0]["points"][-1]["cores"] is None
@@ -110,10 +116,12 @@ def test_of_a_step_of_which_too_little_has_ingested_nothing_is_said(engine: Engi
 def test_failed_visits_have_come_to_an_end(engine: Engine, queries: QueryEngine):
     ingest(engine, {"east": (4, 2), "west": (6, 0), "north": (6, 0)})
     answer = queries.ask(SeriesQuestion(ASKED, step_s=3600))
-    assert [step.waiting for step in answer.series.steps] == [0] * HOURS
-    points = answer.series.whole
-    assert sum(point.estimate.units.value for point in points) == pytest.approx(answer.totals.estimate.value)
-    assert answer.totals.coverage.waiting == 0
+    assert [step.visits_waiting for step in answer.steps] == [0] * HOURS
+    points = answer.whole
+    assert sum(point.core_seconds.value for point in points) == pytest.approx(
+        answer.totals.core_seconds.value
+    )
+    assert answer.totals.visits_waiting == 0
 
 
 def test_what_was_set_aside_waits_no_longer(engine: Engine, queries: QueryEngine):
@@ -124,19 +132,19 @@ def test_what_was_set_aside_waits_no_longer(engine: Engine, queries: QueryEngine
                 fleet.ingest(hour, "east", number)
         fleet.campaign.wait(at(1, EACH), "east", quarantined="It is no capture.")
         fleet.campaign.wait(at(1, EACH + 1), "east")
-    series = queries.ask(SeriesQuestion(minutes(0, 120), step_s=3600)).series
-    assert [step.waiting for step in series.steps] == [0, 1]
+    series = queries.ask(SeriesQuestion(minutes(0, 120), step_s=3600))
+    assert [step.visits_waiting for step in series.steps] == [0, 1]
 
 
 def test_the_table_says_how_many_visits_wait(engine: Engine, queries: QueryEngine):
     ingest(engine, {"east": (5, 0), "west": (5, 0), "north": (5, 0)}, waiting_hours=2)
-    assert queries.ask(TableQuestion(ASKED, ("function",), Page())).totals.coverage.waiting == 6
+    assert queries.ask(TableQuestion(ASKED, ("function",), Page())).totals.visits_waiting == 6
     earlier = minutes(0, 60 * (HOURS - 2))
-    assert queries.ask(TableQuestion(earlier, ("function",), Page())).totals.coverage.waiting == 0
+    assert queries.ask(TableQuestion(earlier, ("function",), Page())).totals.visits_waiting == 0
 
 
 def test_days_that_steps_do_not_cut_weigh_as_before(engine: Engine, queries: QueryEngine):
     ingest(engine, {"east": (5, 0), "west": (5, 0), "north": (5, 0)}, waiting_hours=2)
     answer = queries.ask(SeriesQuestion(ASKED, step_s=86_400))
-    (point,) = answer.series.whole
-    assert point.estimate.units.value == pytest.approx(answer.totals.estimate.value)
+    (point,) = answer.whole
+    assert point.core_seconds.value == pytest.approx(answer.totals.core_seconds.value)

@@ -1,5 +1,6 @@
 """GIVEN two days drawn, of which the second waits to be ingested WHEN both are asked THEN rates are those of the first."""
 
+from dataclasses import astuple
 from datetime import timedelta
 from itertools import chain
 
@@ -7,11 +8,8 @@ import pytest
 from sqlalchemy import Engine
 
 from services.api.formats.stack_profile import span
-from services.api.profiles.diff import diff_document
-from services.api.profiles.series import series_document
-from services.api.profiles.shared_code import shared_code_document
-from services.api.profiles.table import table_document
 from services.views.measures import Measure, figure
+from storage.query.answers.table import TableAnswer
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.diff import DiffQuestion
@@ -43,19 +41,19 @@ def waiting(engine: Engine) -> None:
             fleet.draw(MIDNIGHT + timedelta(hours=hour), "east")
 
 
-def table(queries: QueryEngine, selection: Selection) -> dict:
-    return table_document(selection, queries.ask(TableQuestion(selection, ("function",), Page())))
+def table(queries: QueryEngine, selection: Selection) -> TableAnswer:
+    return queries.ask(TableQuestion(selection, ("function",), Page()))
 
 
 def test_cores_are_those_busy_on_the_day_that_ingested(queries: QueryEngine):
     alone, both = table(queries, INGESTED), table(queries, BOTH)
-    totals = both["totals"]
-    assert (totals["covered_seconds"], totals["weighed_seconds"]) == (2 * DAY_S, DAY_S)
-    assert totals["uncovered_share"] == pytest.approx(0.5)
-    assert totals["core_seconds"] == pytest.approx(alone["totals"]["core_seconds"])
-    assert totals["cores"] == pytest.approx(alone["totals"]["cores"])
-    assert totals["cores"]["value"] == pytest.approx(totals["core_seconds"]["value"] / DAY_S)
-    for one, other in zip(both["rows"], alone["rows"], strict=True):
+    totals = both.totals
+    assert (totals.covered_seconds, totals.weighed_seconds) == (2 * DAY_S, DAY_S)
+    assert totals.uncovered_share == pytest.approx(0.5)
+    assert astuple(totals.core_seconds) == pytest.approx(astuple(alone.totals.core_seconds))
+    assert astuple(totals.cores) == pytest.approx(astuple(alone.totals.cores))
+    assert totals.cores.value == pytest.approx(totals.core_seconds.value / DAY_S)
+    for one, other in zip(both.rows, alone.rows, strict=True):
         cores, wanted = (
             figure(row, "self", Measure.CORES, answer, None) for row, answer in ((one, both), (other, alone))
         )
@@ -64,34 +62,45 @@ def test_cores_are_those_busy_on_the_day_that_ingested(queries: QueryEngine):
 
 def test_cores_of_a_step_are_those_of_its_days_that_ingested(queries: QueryEngine):
     alone, both = (
-        series_document(asked, queries.ask(SeriesQuestion(asked, ("function",), step_s=step_s)))
+        queries.ask(SeriesQuestion(asked, ("function",), step_s=step_s))
         for asked, step_s in ((INGESTED, DAY_S), (BOTH, 7 * DAY_S))
     )
-    assert [step["weighed_seconds"] for step in both["steps"]] == [DAY_S]
-    for one, other in zip(both["lines"], alone["lines"], strict=True):
-        assert one["points"][0]["cores"] == pytest.approx(other["points"][0]["cores"])
-    days = series_document(BOTH, queries.ask(SeriesQuestion(BOTH, step_s=DAY_S)))
-    assert [(step["covered_seconds"], step["weighed_seconds"]) for step in days["steps"]] == [
+    assert [step.weighed_seconds for step in both.steps] == [DAY_S]
+    for one, other in zip(both.lines, alone.lines, strict=True):
+        assert astuple(one.points[0].cores) == pytest.approx(astuple(other.points[0].cores))
+    days = queries.ask(SeriesQuestion(BOTH, step_s=DAY_S))
+    assert [(step.covered_seconds, step.weighed_seconds) for step in days.steps] == [
         (DAY_S, DAY_S),
         (DAY_S, 0),
     ]
-    assert [point["cores"] is None for point in days["lines"][0]["points"]] == [False, True]
+    assert [point.cores is None for point in days.whole] == [False, True]
 
 
 def test_costs_and_differences_are_of_the_day_that_ingested(queries: QueryEngine):
     rows = []
     for selection in (INGESTED, BOTH):
-        question = SharedCodeQuestion(selection, "function", own=True, cold=1.0, applications=1, limit=10)
-        answer = shared_code_document(question, queries.ask(question), saving=0.5, price_per_core_hour=0.04)
-        rows.append(answer["rows"])
+        question = SharedCodeQuestion(
+            selection,
+            "function",
+            own=True,
+            cold=1.0,
+            applications=1,
+            limit=10,
+            saving=0.5,
+            price_per_core_hour=0.04,
+        )
+        rows.append(queries.ask(question).rows)
     for one, other in zip(*rows, strict=True):
-        for name in ("cost", "saved"):
-            for unit in ("cores", "money_a_year"):
-                assert one[name][unit] == pytest.approx(other[name][unit])
+        for mine, same in ((one.cost, other.cost), (one.saved, other.saved)):
+            for a, b in ((mine.cores, same.cores), (mine.money_a_year, same.money_a_year)):
+                assert (a.value, a.lo, a.hi) == pytest.approx((b.value, b.lo, b.hi))
     found = queries.ask(DiffQuestion(BOTH, INGESTED, ("function",)))
-    for row in diff_document(BOTH, INGESTED, found)["rows"]:
-        assert row["a_cores"] == pytest.approx(row["b_cores"])
-        assert row["cores"]["value"] == pytest.approx(0, abs=1e-9)
+    for row in found.rows:
+        assert row.a_cores is not None
+        assert row.b_cores is not None
+        assert row.cores is not None
+        assert astuple(row.a_cores) == pytest.approx(astuple(row.b_cores))
+        assert row.cores.value == pytest.approx(0, abs=1e-9)
 
 
 def test_a_profile_lasts_as_long_as_what_it_is_of(queries: QueryEngine):
@@ -100,6 +109,6 @@ def test_a_profile_lasts_as_long_as_what_it_is_of(queries: QueryEngine):
 
 
 def test_where_nothing_ingested_there_are_no_cores(queries: QueryEngine):
-    answer = table(queries, minutes(1440, 2 * 1440))
-    assert answer["totals"]["covered_seconds"] == DAY_S
-    assert (answer["totals"]["weighed_seconds"], answer["totals"]["cores"]) == (0, None)
+    totals = table(queries, minutes(1440, 2 * 1440)).totals
+    assert totals.covered_seconds == DAY_S
+    assert (totals.weighed_seconds, totals.cores) == (0, None)

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine
 
-from services.api.profiles.series import series_document
+from storage.query.answers.series import PointRow, SeriesRows
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
-from storage.query.shapes.series import Point, SeriesAnswer, SeriesQuestion
+from storage.query.shapes.series import SeriesQuestion
 from tests.access_paths import BY_CELLS, BY_VISITS, planned
 from tests.integration.test_query_zero_counts import MIDNIGHT, PERIOD, hours
 from tests.rollup_store import RolledStore, Seen
@@ -38,52 +38,54 @@ def ingested(engine: Engine) -> None:
                 fleet.write.profile(visit, {stack: samples}, period=PERIOD, labels=labels)
 
 
-def asked(queries: QueryEngine, selection: Selection, by: tuple[str, ...] = ()) -> SeriesAnswer:
+def asked(queries: QueryEngine, selection: Selection, by: tuple[str, ...] = ()) -> SeriesRows:
     return queries.ask(SeriesQuestion(selection, by, step_s=HOUR_S))
 
 
-def most(points: Sequence[Point]) -> list[float | None]:
+def most(points: Sequence[PointRow]) -> list[float | None]:
     """How much there can be at most, of points of which nothing was seen."""
     for point in points:
         assert (point.units, point.share) == (0, None)
-        assert point.estimate is None or (point.estimate.units.value, point.estimate.units.lo) == (0, 0)
-    return [None if point.estimate is None else point.estimate.units.hi for point in points]
+        assert point.core_seconds is None or (point.core_seconds.value, point.core_seconds.lo) == (0, 0)
+    return [None if point.core_seconds is None else point.core_seconds.hi for point in points]
 
 
 @pytest.mark.usefixtures("ingested")
 def test_steps_without_a_sample_are_bounded_by_what_their_visits_saw_besides(queries: QueryEngine):
-    everything = asked(queries, hours(0, 6)).series.whole
-    expected = [point.estimate and pytest.approx(BOUND * point.estimate.units.value) for point in everything]
+    everything = asked(queries, hours(0, 6)).whole
+    expected = [
+        point.core_seconds and pytest.approx(BOUND * point.core_seconds.value) for point in everything
+    ]
     assert [bound is None for bound in expected] == [True, False, False, True, True, False]
-    found = asked(queries, hours(0, 6, select='{application="nosuch"}'), ("function",)).series
+    found = asked(queries, hours(0, 6, select='{application="nosuch"}'), ("function",))
     assert most(found.whole) == expected
-    assert found.lines == ()
+    assert found.rows == ()
 
 
 @pytest.mark.usefixtures("ingested")
 def test_a_step_says_it_between_steps_that_were_seen(queries: QueryEngine):
-    series = asked(queries, hours(0, 6, select='{application="app"}'), ("function",)).series
-    everything = asked(queries, hours(0, 6)).series.whole
-    bound = BOUND * everything[5].estimate.units.value
-    for line in (series.whole, series.lines[0].points, series.remainder):
+    series = asked(queries, hours(0, 6, select='{application="app"}'), ("function",))
+    everything = asked(queries, hours(0, 6)).whole
+    bound = BOUND * everything[5].core_seconds.value
+    for line in (series.whole, series.rows[0].points, series.remainder):
         assert most(line[3:]) == [None, None, pytest.approx(bound)]
     assert [point.share for point in series.whole] == [None, 1, 1, None, None, None]
-    assert not series.whole[5].estimate.low_confidence
+    assert not series.whole[5].low_confidence
 
 
 @pytest.mark.usefixtures("ingested")
 def test_of_frames_that_labels_leave_none_of_the_labels_are_bounded(queries: QueryEngine):
     of_both = hours(0, 6, select='{application="app", function="nosuch"}')
     alone = hours(0, 6, select='{application="app"}')
-    both, labels = (asked(queries, selection).series.whole for selection in (of_both, alone))
+    both, labels = (asked(queries, selection).whole for selection in (of_both, alone))
     assert both[5] == labels[5]
-    assert both[1].estimate.units.hi == pytest.approx(BOUND * labels[1].estimate.units.value)
+    assert both[1].core_seconds.hi == pytest.approx(BOUND * labels[1].core_seconds.value)
 
 
 @pytest.mark.usefixtures("ingested")
 @pytest.mark.parametrize("select", ['{datacenter="nosuch"}', '{application="nosuch", machine="nosuch"}'])
 def test_visits_to_other_machines_say_nothing_of_a_step(queries: QueryEngine, select: str):
-    assert most(asked(queries, hours(0, 6, select=select)).series.whole) == [None] * 6
+    assert most(asked(queries, hours(0, 6, select=select)).whole) == [None] * 6
 
 
 def test_a_step_of_which_too_little_has_ingested_has_no_bound(engine: Engine, queries: QueryEngine):
@@ -98,7 +100,7 @@ def test_a_step_of_which_too_little_has_ingested_has_no_bound(engine: Engine, qu
                     continue
                 visit = fleet.answer(at, "east", utilisation=0.3, seconds=5.0)
                 fleet.write.profile(visit, {stack: 100}, period=PERIOD, labels={"application": "app"})
-    series = asked(queries, hours(0, 3, select='{application="nosuch"}')).series
+    series = asked(queries, hours(0, 3, select='{application="nosuch"}'))
     assert [step.too_few_ingested for step in series.steps] == [False, False, True]
     assert [bound is None for bound in most(series.whole)] == [False, False, True]
 
@@ -109,24 +111,19 @@ def test_visits_by_hand_bound_nothing(engine: Engine, queries: QueryEngine):
         visit = write.visit("m", MIDNIGHT, campaign_name="hand")
         write.profile(visit, {write.stack([write.function("main")]): 3}, period=10)
     selection = hours(0, 1, select='{application="nosuch"}', campaign="hand")
-    assert most(asked(queries, selection).series.whole) == [None]
+    assert most(asked(queries, selection).whole) == [None]
 
 
 @pytest.mark.usefixtures("ingested")
 def test_an_answer_says_it_in_cores_and_no_share(queries: QueryEngine):
     selection = hours(0, 6, select='{application="nosuch"}')
-    points = series_document(selection, asked(queries, selection))["lines"][0]["points"]
-    assert [point["cores"] is None for point in points] == [True, False, False, True, True, False]
+    points = asked(queries, selection).whole
+    assert [point.cores is None for point in points] == [True, False, False, True, True, False]
     for point in (points[1], points[2], points[5]):
-        assert (point["share"], point["lo"], point["hi"], point["low_confidence"]) == (
-            None,
-            None,
-            None,
-            False,
-        )
-        assert (point["cores"]["value"], point["cores"]["lo"]) == (0, 0)
-        assert point["cores"]["hi"] == pytest.approx(point["core_seconds"]["hi"] / HOUR_S)
-        assert point["cores"]["hi"] > 0
+        assert (point.share, point.lo, point.hi, point.low_confidence) == (None, None, None, False)
+        assert (point.cores.value, point.cores.lo) == (0, 0)
+        assert point.cores.hi == pytest.approx(point.core_seconds.hi / HOUR_S)
+        assert point.cores.hi > 0
 
 
 @pytest.mark.parametrize("application", ["b", "nosuch"])
@@ -160,6 +157,6 @@ def test_cells_bound_steps_as_visits_do(engine: Engine, queries: QueryEngine, ap
     assert expected.totals.path == "chunks"
     assert found.totals.path == ("cells" if application == "b" else "chunks")
     unseen = [n for n in range(8) if application == "nosuch" or n < 4]
-    bounds, wanted = (most([answer.series.whole[n] for n in unseen]) for answer in (found, expected))
+    bounds, wanted = (most([answer.whole[n] for n in unseen]) for answer in (found, expected))
     assert [bound is None for bound in bounds] == [n > 6 for n in unseen]
     assert bounds == [bound if bound is None else pytest.approx(bound) for bound in wanted]

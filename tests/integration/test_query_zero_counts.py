@@ -10,7 +10,7 @@ from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.callers import CallersQuestion
 from storage.query.shapes.diff import DiffQuestion
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.table import TableQuestion
 from storage.query.subject import Subject
 from tests.access_paths import BY_CELLS, BY_VISITS, planned
@@ -52,10 +52,10 @@ def test_an_application_that_no_visit_saw_is_bounded_as_a_function_is(queries: Q
     for question in (
         TableQuestion(selection),
         TableQuestion(selection, ("application",)),
-        FlameQuestion(selection, 100),
+        FlameTreeQuestion(selection, 100),
     ):
         found = queries.ask(question).totals
-        assert (found.samples, found.coverage.ingested) == (0, VISITS)
+        assert (found.samples, found.visits_ingested) == (0, VISITS)
         assert (found.estimate.value, found.estimate.lo) == (0, 0)
         assert found.estimate.hi == pytest.approx(function.hi)
         assert found.estimate.hi == pytest.approx((1 - 0.025 ** (1 / VISITS)) * everything.estimate.value)
@@ -90,20 +90,24 @@ def test_where_nothing_at_all_was_seen_nothing_is_said(queries: QueryEngine):
 def test_a_function_that_nobody_saw_called_is_bounded(queries: QueryEngine):
     found = queries.ask(
         CallersQuestion(hours(1, 3), Subject(matchers=parse_matchers('{function="nosuch"}')))
-    ).callers.itself
+    ).itself
     assert found.total == 0
     bound = 1 - 0.025 ** (1 / VISITS)
-    for estimate in (found.own_estimate, found.total_estimate):
-        assert (estimate.share.lo, estimate.share.hi) == (0, pytest.approx(bound))
-        assert estimate.units.hi > 0
+    for lo, hi, core_seconds in (
+        (found.self_lo, found.self_hi, found.self_core_seconds),
+        (found.total_lo, found.total_hi, found.total_core_seconds),
+    ):
+        assert (lo, hi) == (0, pytest.approx(bound))
+        assert core_seconds.hi > 0
 
 
 @pytest.mark.usefixtures("ingested")
 def test_a_side_of_a_difference_that_nobody_saw_is_bounded(queries: QueryEngine):
     now, base = hours(1, 3, select='{application="app"}'), hours(1, 3, select='{application="legacy"}')
-    (row,) = queries.ask(DiffQuestion(now, base)).comparison.rows
-    assert (row.levels.b.value, row.levels.b.lo) == (0, 0)
-    assert row.levels.b.hi > 0
+    (row,) = queries.ask(DiffQuestion(now, base)).rows
+    assert row.b_cores is not None
+    assert (row.b_cores.value, row.b_cores.lo) == (0, 0)
+    assert row.b_cores.hi > 0
 
 
 def test_cells_bound_it_as_visits_do(engine: Engine, queries: QueryEngine):

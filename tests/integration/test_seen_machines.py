@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from storage.query.selections.matchers import Matcher, Operator
 from storage.query.shapes.call_graph import CallGraphQuestion
 from storage.query.shapes.callers import CallersQuestion
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.query.subject import Subject
@@ -65,16 +65,16 @@ def told(store: Store, name: str) -> dict[str, tuple[int, int]]:
             if planner is BY_VISITS:
                 answers["lake"] = store.duckdb.ask(by_function).answer
             for view, answer in answers.items():
-                rows = {row.key["function"]: row.machines for row in answer.table.rows}
+                rows = {row.key["function"]: row.machines for row in answer.rows}
                 found[f"table, {view}"] = answer.totals.machines, rows[f"{name}-rare"]
             graph = store.postgres.ask(CallGraphQuestion(selection))
-            [node] = [node for node in graph.graph.nodes if node.function.name == f"{name}-rare"]
+            [node] = [node for node in graph.nodes if node.name == f"{name}-rare"]
             found[f"calls, {path}"] = graph.totals.machines, node.machines
             callers = store.postgres.ask(CallersQuestion(selection, rare))
-            found[f"callers, {path}"] = callers.totals.machines, callers.callers.itself.machines
-            flame = store.postgres.ask(FlameQuestion(selection, 100))
+            found[f"callers, {path}"] = callers.totals.machines, callers.itself.machines
+            flame = store.postgres.ask(FlameTreeQuestion(selection, 100))
             assert flame.totals.machines == found[f"calls, {path}"][0]
-    every = store.postgres.ask(by_machine).table.rows_total
+    every = store.postgres.ask(by_machine).rows_total
     found["rows by machine"] = every, found["table, visits"][1]
     return found
 

@@ -10,11 +10,7 @@ import pytest
 from sqlalchemy import Engine, update
 from typer.testing import CliRunner
 
-from analysis.smt.capacity import Capacity, forecast
-from analysis.smt.served_work import ServedWork
-from services.api.analysis.apu import ApuAnswer, apu_document
-from services.api.analysis.capacity import CapacityAnswer, capacity_document
-from services.api.analysis.machine_types import MachineTypesAnswer, machine_types_document
+from analysis.smt.capacity import forecast
 from services.cli import app
 from simulation.core_ground_truth import CoreTruth, core_truth
 from simulation.fleet import Fleet
@@ -25,15 +21,17 @@ from storage import calibrations
 from storage.archive import Archive
 from storage.calibrations import Calibration, Kind
 from storage.campaigns import Counted, EventPlan
+from storage.query.answers.answer import Answer, adapter, as_document
+from storage.query.answers.apu import ApuAnswer, ApuRow
 from storage.query.models.apu import ApuQuestion
 from storage.query.models.capacity import CapacityQuestion
-from storage.query.models.load_rows import LoadRow
-from storage.query.models.machine_types import MachineRates, MachineTypesQuestion
-from storage.query.models.no_answer import Unavailable
+from storage.query.models.machine_loads import read_core_times
+from storage.query.models.machine_types import MachineRates, MachineTypesQuestion, Served
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.selections.times import format_time
+from storage.query.store_reading import StoreReading
 from storage.schema import capture_counter
 from tests.simulated_past import ingest_past
 
@@ -53,6 +51,18 @@ class Ingested:
     engine: Engine
     queries: QueryEngine
     fleet: Fleet
+
+
+@dataclass(frozen=True)
+class _ServedQuestion:
+    """What the comparison of two types at equal load is made of."""
+
+    selection: Selection
+    question: MachineTypesQuestion
+
+    def answer(self, reading: StoreReading) -> Served:
+        assert self.question.rates is not None
+        return self.question.served(reading, read_core_times(reading, self.selection), self.question.rates)
 
 
 @pytest.fixture
@@ -94,18 +104,23 @@ def _true(ingested: Ingested, platform: str) -> CoreTruth:
     )
 
 
-def _rows(ingested: Ingested, by: str = "platform") -> dict[str, LoadRow]:
+def _check_document(answer: Answer) -> None:
+    """The answer's document is what the API describes."""
+    assert adapter(type(answer)).validate_python(as_document(answer)) == answer
+
+
+def _rows(ingested: Ingested, by: str = "platform") -> dict[str, ApuRow]:
     answer = ingested.queries.ask(ApuQuestion(WHOLE, by))
-    assert answer.unavailable is None
-    ApuAnswer.model_validate(apu_document(WHOLE, answer))
-    return {row.value: row for row in answer.loads}
+    assert answer.because is None
+    _check_document(answer)
+    return {row.value: row for row in answer.rows}
 
 
 def _check_both_ways(ingested: Ingested) -> None:
     rows = _rows(ingested)
     for name in (SHARED, ANY):
         true, row = _true(ingested, name), rows[name]
-        found = row.counted
+        found = row.hardware
         assert found is not None
         for interval, is_ in (
             (found.apu, true.apu),
@@ -123,13 +138,13 @@ def _check_both_ways(ingested: Ingested) -> None:
             true.apu - true.independent_apu, abs=0.01
         )
         assert row.simplified.value == pytest.approx(true.simplified, rel=0.15)
-    independent, apart = rows[SHARED].counted, rows[ANY].counted
+    independent, apart = rows[SHARED].hardware, rows[ANY].hardware
     assert independent is not None
     assert apart is not None
     assert independent.largest_disagreement < 0.01
     assert apart.largest_disagreement > 0.05
     assert apart.system_apu.value < 0.97 * apart.apu.value
-    kernels = {name: row.counted for name, row in _rows(ingested, "kernel").items()}
+    kernels = {name: row.hardware for name, row in _rows(ingested, "kernel").items()}
     free, kept = kernels[KERNELS[0]], kernels[KERNELS[KEEPS_APART]]
     assert free is not None
     assert kept is not None
@@ -140,31 +155,33 @@ def _check_both_ways(ingested: Ingested) -> None:
 def _check_what_each_visit_knows(ingested: Ingested) -> None:
     answer = ingested.queries.ask(ApuQuestion(WHOLE, "platform"))
     assert answer.inputs.used == answer.inputs.visits
-    assert answer.counted == sum(row.counted.visits for row in answer.loads if row.counted is not None)
-    assert answer.counted + sum(answer.not_counted.values()) == answer.inputs.used
-    assert list(answer.not_counted) == ["neither cycles-any nor cycles-distributed was counted"]
-    assert answer.counted_unavailable is None
-    amd = next(row for row in answer.loads if row.value == PLATFORMS[0].name)
-    assert amd.counted is None
+    assert answer.hardware_used == sum(row.hardware_visits for row in answer.rows if row.hardware is not None)
+    without = {left.why: left.visits for left in answer.hardware_left_out}
+    assert answer.hardware_used + sum(without.values()) == answer.inputs.used
+    assert list(without) == ["neither cycles-any nor cycles-distributed was counted"]
+    assert answer.hardware_because is None
+    amd = next(row for row in answer.rows if row.value == PLATFORMS[0].name)
+    assert amd.hardware is None
     alone = replace(WHOLE, matchers=parse_matchers(f'{{platform="{PLATFORMS[0].name}"}}'))
     nothing = ingested.queries.ask(ApuQuestion(alone))
-    assert nothing.unavailable is None
-    assert nothing.counted_unavailable is not None
-    assert nothing.counted_unavailable.reason == "too_little"
-    assert "cycles-any" in nothing.counted_unavailable.detail
-    ApuAnswer.model_validate(apu_document(alone, nothing))
+    assert nothing.because is None
+    assert nothing.hardware_because is not None
+    assert nothing.hardware_because.reason == "too_little"
+    assert "cycles-any" in nothing.hardware_because.detail
+    _check_document(nothing)
 
 
 def _check_applications(ingested: Ingested) -> None:
     one = replace(WHOLE, matchers=parse_matchers(f'{{platform="{ANY}"}}'))
     answer = ingested.queries.ask(ApuQuestion(one, "application"))
-    ApuAnswer.model_validate(apu_document(one, answer))
+    _check_document(answer)
     true = _true(ingested, ANY)
-    for row in answer.uses[:3]:
-        assert row.counted is not None
-        assert row.counted_visits == row.visits
+    for row in answer.rows[:3]:
+        assert row.hardware_per_cpu_second is not None
+        assert row.per_cpu_second is not None
+        assert row.hardware_visits == row.visits
         # Cores that are shared less are used up more by each CPU second.
-        assert row.counted.value / row.per_cpu_second.value == pytest.approx(
+        assert row.hardware_per_cpu_second.value / row.per_cpu_second.value == pytest.approx(
             true.apu / true.independent_apu, rel=0.05
         )
 
@@ -181,9 +198,10 @@ def _check_capacity(ingested: Ingested) -> None:
         CapacityQuestion(selection, tuple(step.requests_per_s for step in steps), STEP_S)
     )
     by_apu, by_utilisation, by_hardware = found.by_apu, found.by_utilisation, found.by_hardware
-    assert isinstance(by_apu, Capacity)
-    assert isinstance(by_utilisation, Capacity)
-    assert isinstance(by_hardware, Capacity)
+    assert by_apu.limit is not None
+    assert by_utilisation.limit is not None
+    assert by_hardware.limit is not None
+    assert by_apu.because is by_utilisation.because is by_hardware.because is None
     assert by_hardware.limit.value == pytest.approx(by_apu.limit.value, rel=0.02)
     full = steps[0].full_per_s
     off, naive = (abs(each.limit.value / full - 1) for each in (by_apu, by_utilisation))
@@ -194,10 +212,11 @@ def _check_capacity(ingested: Ingested) -> None:
     assert by_utilisation.limit.value > full
 
     # All machines together: most have no counters, and the load of the others is not theirs.
-    CapacityAnswer.model_validate(capacity_document(CapacityQuestion(selection, ()), found))
+    _check_document(found)
     mixed = ingested.queries.ask(CapacityQuestion(WHOLE, (1.0,) * len(steps), STEP_S)).by_hardware
-    assert isinstance(mixed, Unavailable)
-    assert "Select a platform whose machines count" in mixed.detail
+    assert mixed.limit is None
+    assert mixed.because is not None
+    assert "Select a platform whose machines count" in mixed.because.detail
 
 
 def _check_capacity_where_threads_are_kept_apart(ingested: Ingested) -> None:
@@ -210,9 +229,9 @@ def _check_capacity_where_threads_are_kept_apart(ingested: Ingested) -> None:
     rates = tuple(step.requests_per_s for step in steps)
     full = steps[0].full_per_s
     found = ingested.queries.ask(CapacityQuestion(selection, rates, STEP_S))
-    assert isinstance(found.by_hardware, Capacity)
-    assert isinstance(found.by_apu, Capacity)
-    assert isinstance(found.by_utilisation, Capacity)
+    assert found.by_hardware.limit is not None
+    assert found.by_apu.limit is not None
+    assert found.by_utilisation.limit is not None
     # Of 24 windows, whose chance moves all three alike: only counters know what the kernel does.
     off = [found.by_hardware.limit.value / full - 1, found.by_apu.limit.value / full - 1]
     assert abs(off[0]) < 0.06
@@ -227,20 +246,20 @@ def _check_machine_types(ingested: Ingested) -> None:
     """DIGEST A8: by counters where both types have them, else by the operating systems' times of both."""
     rows = _rows(ingested)
     shared, apart, amd = rows[SHARED], rows[ANY], rows[PLATFORMS[0].name]
-    assert shared.counted is not None
-    assert apart.counted is not None
-    for old, ratio, basis in (
-        (shared, shared.counted.apu.value / apart.counted.apu.value, "counters"),
-        (amd, amd.apu.value / apart.apu.value, "operating_system"),
+    assert shared.hardware is not None
+    assert apart.hardware is not None
+    for old, ratio, basis, apu in (
+        (shared, shared.hardware.apu.value / apart.hardware.apu.value, "counters", apart.hardware.apu),
+        (amd, amd.apu.value / apart.apu.value, "operating_system", apart.apu),
     ):
         question = MachineTypesQuestion(WHOLE, old.value, ANY, 1.0, 1.3)
         answer = ingested.queries.ask(question)
-        assert answer.choice is not None
-        assert answer.choice.apu_ratio.value == pytest.approx(ratio)
-        document = machine_types_document(question, answer)
-        MachineTypesAnswer.model_validate(document)
-        assert document["apu_basis"] == basis
-        assert document["rows"][1]["apu"]["value"] == answer.apu_of(apart).value
+        assert answer.because is None
+        assert answer.apu_ratio is not None
+        assert answer.apu_ratio.value == pytest.approx(ratio)
+        _check_document(answer)
+        assert answer.apu_basis == basis
+        assert answer.rows[1].apu == apu
     # Both served by the same law: the one that the counters of each follow.
     start = WHOLE.start.timestamp()
     of_old, of_new = (
@@ -251,19 +270,25 @@ def _check_machine_types(ingested: Ingested) -> None:
         for name in (SHARED, ANY)
     )
     rates = MachineRates(of_old, of_new, STEP_S)
-    served = ingested.queries.ask(MachineTypesQuestion(WHOLE, SHARED, ANY, 1.0, 1.3, rates=rates)).served
-    assert served is not None
+    question = MachineTypesQuestion(WHOLE, SHARED, ANY, 1.0, 1.3, rates=rates)
+    served = ingested.queries.ask(_ServedQuestion(WHOLE, question))
     assert served.counted
     alone = replace(WHOLE, matchers=parse_matchers(f'{{platform="{ANY}"}}'))
     one = ingested.queries.ask(CapacityQuestion(alone, of_new, STEP_S))
     # Both types are read at once, and each is what it is alone, to the order in which sums are added up.
     assert served.new.inputs == one.inputs
-    assert [step.visits for step in served.new.steps] == [step.visits for step in one.steps]
-    assert isinstance(served.new.by_hardware, Capacity)
-    assert isinstance(one.by_hardware, Capacity)
-    assert served.new.by_hardware.limit.value == pytest.approx(one.by_hardware.limit.value, rel=1e-9)
-    assert isinstance(served.by_apu, ServedWork)
-    assert served.by_apu.new_price.value == pytest.approx(1.3 / one.by_hardware.limit.value)
+    assert [step.visits for step in served.new.steps] == [step.visits for step in one.rows]
+    answer = ingested.queries.ask(question)
+    assert answer.apu_basis == "counters"
+    new = answer.rows[1].by_apu
+    assert one.by_hardware.limit is not None
+    assert new is not None
+    assert new.rate is not None
+    assert new.rate.value == pytest.approx(one.by_hardware.limit.value, rel=1e-9)
+    assert answer.apu_because is None
+    assert new.price is not None
+    assert new.price.value == pytest.approx(1.3 / one.by_hardware.limit.value)
+    _check_document(answer)
 
 
 def _check_report() -> None:
@@ -273,7 +298,7 @@ def _check_report() -> None:
         words = ["report", "apu", "--by", by, *times]
         answer = CliRunner().invoke(app, [*words, "--json"])
         assert answer.exit_code == 0, answer.output
-        ApuAnswer.model_validate(json.loads(answer.output))
+        adapter(ApuAnswer).validate_python(json.loads(answer.output))
         shown = CliRunner(env={"COLUMNS": "200"}).invoke(app, words)
         assert shown.exit_code == 0, shown.output
         said[by] = " ".join(shown.output.split())
@@ -288,9 +313,9 @@ def _check_counters_that_contradict_themselves(ingested: Ingested) -> None:
         connection.execute(update(capture_counter).where(c.name == "cycles-any").values(scaled=c.scaled * 2))
         connection.execute(update(capture_counter).where(c.name == "cycles-distributed").values(cpus=3))
     answer = ingested.queries.ask(ApuQuestion(WHOLE, "platform"))
-    assert answer.counted == 0
-    assert {row.counted for row in answer.loads} == {None}
-    said = " ".join(answer.not_counted)
+    assert answer.hardware_used == 0
+    assert {row.hardware for row in answer.rows} == {None}
+    said = " ".join(left.why for left in answer.hardware_left_out)
     assert "busy for longer" in said
     assert "counted on different CPUs" in said
-    assert answer.unavailable is None
+    assert answer.because is None

@@ -6,9 +6,10 @@ import pytest
 from sqlalchemy import Engine
 from typer.testing import CliRunner
 
-from services.api.profiles.movers import MoversAnswer
-from services.api.profiles.series import SeriesAnswer
 from services.cli import app
+from storage.query.answers.answer import adapter
+from storage.query.answers.movers import MoversAnswer
+from storage.query.answers.series_columns import SeriesAnswer
 from tests.brute_force_fleet import write_fleet
 
 pytestmark = pytest.mark.integration
@@ -30,8 +31,8 @@ def test_series_and_movers_print_what_the_api_answers(
         assert result.exit_code == code, result.output
         return result.output
 
-    series = SeriesAnswer.model_validate_json(printed("series", *TIMES, "--step", "1h", "--json"))
-    assert series.steps.start == ["2026-11-18T12:00:00Z", "2026-11-18T13:00:00Z"]
+    series = adapter(SeriesAnswer).validate_json(printed("series", *TIMES, "--step", "1h", "--json"))
+    assert series.steps.start == ("2026-11-18T12:00:00Z", "2026-11-18T13:00:00Z")
     assert sum(series.lines[0].points.units) == fleet.units()
     shown = printed("series", *TIMES, "--by", "application", "--rows", "2")
     assert "2026-11-18 12:00" in shown
@@ -40,8 +41,8 @@ def test_series_and_movers_print_what_the_api_answers(
     assert "Invalid duration" in printed("series", "--step", "soon", code=1)
 
     half = ("--from", "2026-11-18T13:00:00Z", "--to", "2026-11-18T14:00:00Z", "--before", "1h")
-    movers = MoversAnswer.model_validate_json(printed("report", "movers", *half, "--json"))
-    assert movers.base.start == "2026-11-18T12:00:00Z"
+    movers = adapter(MoversAnswer).validate_json(printed("report", "movers", *half, "--json"))
+    assert movers.base.from_ == "2026-11-18T12:00:00Z"
     assert movers.because is None
     assert "is detected with probability" in printed("report", "movers", *half)
     assert "No mover is reported" in printed("report", "movers", code=3)

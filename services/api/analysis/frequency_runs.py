@@ -1,20 +1,11 @@
 """Timed runs as text: a query's `1200:18.3,2400:10.1`, or fields of a file."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from storage.errors import BadSelection
+from storage.query.models.frequency_times import Timed
 
 _FIELDS = (2, 3)
-
-
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """One run as given. Its numbers may be unusable; the model rejects these."""
-
-    mhz: float
-    seconds: float
-    memory_mhz: float | None = None
 
 
 def runs_of(text: str) -> tuple[Timed, ...]:

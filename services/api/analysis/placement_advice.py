@@ -3,97 +3,16 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import Field
 
-from services.api.analysis.envelope import (
-    InputsAnswer,
-    LeftOut,
-    MachineSelectionEcho,
-    NoAnswerReason,
-    asked_document,
-    because_document,
-    inputs_document,
-    reasons_document,
-)
-from services.api.analysis.interference import (
-    Chip,
-    Experiments,
-    Source,
-    chip_document,
-    named_numbers,
-    source_document,
-)
-from services.api.answer import Answer, Json
+from services.api.analysis.interference import Experiments
+from services.api.analysis.named_numbers import named_numbers
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
+from storage.query.answers.placement import PlacementAnswer
 from storage.query.models.placement import MOST_MACHINES, MOST_TENANTS, PlacementQuestion
-from storage.query.models.placement import PlacementAnswer as FoundPlacement
-from storage.query.selections.selection import Selection
-
-
-class PlacedRow(Answer):
-    """One program."""
-
-    application: str
-    machine: int | None = Field(
-        description="Number of the machine, from 0. Null: not placed; `because` gives the reason."
-    )
-    most: float | None = Field(description="Largest degradation that the program may suffer. Null: any.")
-    degradation: float | None = Field(
-        description="Predicted time ratio − 1 beside the programs on the same machine. 0: it is alone. Null: no model "
-        "can predict it."
-    )
-    kept: bool | None = Field(description="The target of the program is kept.")
-    because: NoAnswerReason | None
-
-
-class PlacementAnswer(Answer):
-    """The best placement found. It is not proven to be optimal."""
-
-    asked: MachineSelectionEcho
-    source: Source
-    chip: Chip
-    machines: int
-    slots: int
-    rows: list[PlacedRow]
-    rows_total: int
-    ended: bool = Field(
-        description="No tested exchange improves the placement. False: the search stopped at its limit."
-    )
-    left_out: list[LeftOut]
-    inputs: InputsAnswer
-    because: NoAnswerReason | None
-
 
 _FORMS = forms_of(PlacementAnswer, "rows")
-
-
-def placement_document(selection: Selection, found: FoundPlacement) -> Json:
-    """The answer of /analysis/placement."""
-    return {
-        "asked": asked_document(selection),
-        "source": source_document(found.source),
-        "chip": chip_document(found.platform, found.lines, found.peak_gbs, seen=found.peak_is_seen),
-        "machines": found.machines,
-        "slots": found.slots,
-        "rows": [
-            {
-                "application": row.application,
-                "machine": row.machine,
-                "most": row.most,
-                "degradation": row.degradation,
-                "kept": row.kept,
-                "because": because_document(row.unavailable),
-            }
-            for row in found.rows
-        ],
-        "rows_total": len(found.rows),
-        "ended": found.ended,
-        "left_out": reasons_document(found.left_out),
-        "inputs": inputs_document(found.inputs),
-        "because": because_document(found.unavailable),
-    }
 
 
 def add(router: APIRouter, handler: QueryHandler) -> None:
@@ -144,11 +63,11 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         ] = False,
         experiments: Experiments = "",
     ) -> Response:
-        def document() -> Json:
+        def answer() -> PlacementAnswer:
             wanted = tuple(named_numbers(tenants, "tenants"))
             question = PlacementQuestion(
                 selection, wanted, machines, slots, platform, peak_gbs, cautious, experiments
             )
-            return placement_document(selection, handler.queries.ask(question))
+            return handler.queries.ask(question)
 
-        return await handler.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, answer)

@@ -40,7 +40,7 @@ def diff_profile(selection: Selection, found: DiffStacksAnswer, *, source: str) 
         Values(Value.SAMPLES, "samples", "count", table.samples, 0),
         Values(Value.OBSERVED, kind.event, kind.unit, table.units, 0),
     ]
-    if found.totals.coverage.random and found.base_totals.coverage.random:
+    if found.totals.design == found.base_totals.design == "random":
         values.append(estimates(kind, table))
     sign = np.where(table.group == 1, -1, 1)
     start, duration = span(selection, found.totals)

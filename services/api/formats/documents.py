@@ -1,22 +1,22 @@
 """JSON, Arrow and CSV of a document whose rows are flat."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
-from pydantic import BaseModel
 
-from services.api.answer import Json
 from services.api.encoded_response import as_json
 from services.api.formats import arrow, csv_text
 from services.api.formats.forms import Form, Forms
 from services.api.formats.row_columns import Rows
+from storage.query.answers.answer import Answer, as_document
 
-Document = Callable[[], Json]
-"""Runs the query and makes the document."""
+Document = Callable[[], Answer]
+"""Runs the query."""
 
 
 def forms_of(
-    model: type[BaseModel], rows: str = "", *, as_sent: Callable[[Json], Json] = lambda document: document
+    model: type[Answer], rows: str = "", *, as_sent: Callable[[Any], Answer] = lambda document: document
 ) -> Forms[Document]:
     """The forms of a document that `model` describes; `as_sent` converts it for JSON if rows are sent as columns.
 
@@ -27,7 +27,7 @@ def forms_of(
     flat.columns()  # fails at startup if the model fits no columns
 
     def table(ask: Document) -> pa.Table:
-        return flat.table(ask())
+        return flat.table(as_document(ask()))
 
     return Forms(
         (

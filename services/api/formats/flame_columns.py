@@ -34,12 +34,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from services.api.answer import Json
 from services.api.encoded_response import as_json
-from services.api.profiles.functions import KINDS, STATUSES
 from storage.arrays import Int32
-from storage.query.shapes.flame import Flame
-from storage.query.stacks.function_names import FunctionRow
+from storage.query.answers.answer import as_document
+from storage.query.shapes.flame import FlameTree
+from storage.query.stacks.function_names import KINDS, STATUSES, FunctionRow
 
 MEDIA_TYPE = "application/vnd.fleetprof.flame"
 _HEADER = struct.Struct("<4s5I")
@@ -48,13 +47,15 @@ _VERSION = 3
 _ALIGNMENT = 8
 
 
-def encode_flame(summary: Json, flame: Flame, seconds_per_unit: float | None) -> bytes:
-    """The bytes of a flame graph; `summary` is the answer without nodes and functions."""
+def encode_flame(found: FlameTree) -> bytes:
+    """The bytes of a flame graph."""
+    flame = found.flame
     functions, texts = flame.functions, _Texts()
     columns = _function_columns(functions, flame.labels, texts)
     names = [row.name for row in functions]
-    head = as_json({**summary, "names": names, "texts": texts.known})[0]
+    head = as_json({**as_document(found.summary), "names": names, "texts": texts.known})[0]
     head += b" " * (-len(head) % _ALIGNMENT)
+    seconds_per_unit = found.kind.seconds_per_unit
     factor = 1.0 if seconds_per_unit is None else seconds_per_unit
     return b"".join(
         (

@@ -13,7 +13,8 @@ from storage.arrays import Int64
 from storage.ingest.marker_frames import Kind
 from storage.ingest.symbolized import Status
 from storage.query.selections.selection import Selection
-from storage.query.shapes.flame import Flame, FlameAnswer
+from storage.query.shapes.flame import FlameTree
+from storage.query.shapes.flame_nodes import Flame
 from storage.query.shapes.stack_table import Counts, StackTable
 from storage.query.stacks.definitions import UNKNOWN
 from storage.query.stacks.function_names import NO_FUNCTION, FunctionRow
@@ -21,11 +22,11 @@ from storage.query.stacks.function_names import NO_FUNCTION, FunctionRow
 CUT_OFF = FunctionRow(0, "[cut off]", "", "", Status.FULL, Kind.MARKER)
 
 
-def flame_profile(selection: Selection, found: FlameAnswer, *, source: str) -> StackProfile:
+def flame_profile(selection: Selection, found: FlameTree, *, source: str) -> StackProfile:
     """The profile of a tree of calls: observed units and, with a random design, the fleet's."""
     table = flame_stacks(found.flame, found.path)
     values = [Values(Value.OBSERVED, found.kind.event, found.kind.unit, table.units, 0)]
-    if found.totals.coverage.random:
+    if found.totals.design == "random":
         values.append(estimates(found.kind, table))
     start, duration = span(selection, found.totals)
     return StackProfile(

@@ -7,16 +7,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from services.api.answer import Json
 from services.api.formats.row_columns import METADATA
-from storage.query.shapes.flame import Flame
+from storage.query.answers.answer import as_document
+from storage.query.shapes.flame import FlameTree
+from storage.query.shapes.flame_nodes import Flame
+from storage.query.stacks.function_names import KINDS, STATUSES
 
 
-def flame_table(summary: Json, flame: Flame, seconds_per_unit: float | None) -> pa.Table:
+def flame_table(found: FlameTree) -> pa.Table:
     """The nodes in the answer's order, so that `parent` is a row number; the rest is metadata.
 
     Numbers are those of /flame; texts are dictionary-encoded.
     """
+    flame, seconds_per_unit = found.flame, found.kind.seconds_per_unit
     factor = 1.0 if seconds_per_unit is None else seconds_per_unit
     functions = flame.functions
     texts: dict[str, Sequence[str | None]] = {
@@ -24,8 +27,8 @@ def flame_table(summary: Json, flame: Flame, seconds_per_unit: float | None) -> 
         "function": [row.name for row in functions],
         "file": [row.file for row in functions],
         "binary": [row.binary for row in functions],
-        "status": [row.status.name.lower() for row in functions],
-        "kind": [row.kind.name.lower() for row in functions],
+        "status": [STATUSES[row.status] for row in functions],
+        "kind": [KINDS[row.kind] for row in functions],
     }
     columns: dict[str, pa.Array[Any]] = {
         "parent": pa.array(flame.parent.astype(np.int32)),
@@ -36,7 +39,7 @@ def flame_table(summary: Json, flame: Flame, seconds_per_unit: float | None) -> 
         "pruned": pa.array(flame.pruned_weight * factor),
         "effective": _taken(pa.array(flame.effective, pa.float64()), flame),
     }
-    text = json.dumps(summary, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(as_document(found.summary), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     table = pa.table(columns)
     return table.replace_schema_metadata({METADATA: text.encode("utf-8", "replace")})
 

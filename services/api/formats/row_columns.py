@@ -1,21 +1,21 @@
 """A document's flat rows as typed columns.
 
-Columns and types are derived from the document's pydantic models and never from values: an answer without rows has the
+Columns and types are derived from the answer's types and never from values: an answer without rows has the
 same columns as one with rows. A member that is a model becomes columns with dotted names (`self_core_seconds.value`).
 `key`, whose members depend on the query, becomes one column per member (`function`, `application`).
 """
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
-from pydantic import BaseModel
 
-from services.api.answer import Json
+from storage.query.answers.answer import Answer, member
 
+Json = dict[str, Any]
 METADATA = b"fleetprof"
 """The key of a table's metadata: the document without its rows, as JSON."""
 _TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -41,7 +41,7 @@ class Rows:
     value, with the members of its label first. Empty: the document is one row.
     """
 
-    model: type[BaseModel]
+    model: type[Answer]
     path: tuple[str, ...]
 
     def table(self, document: Json) -> pa.Table:
@@ -78,33 +78,31 @@ class Rows:
             rows = [{**_without(row, inner), **one} for row in rows for one in row[inner]]
         return rows
 
-    def _models(self) -> list[type[BaseModel]]:
+    def _models(self) -> list[type[Answer]]:
         """The models that make up a row, the outermost first."""
         models = [self.model]
         for name in self.path:
-            item = _item(models[-1].model_fields[name].annotation)
+            item = _item(_members(models[-1])[name])
             if item is None:
                 raise TypeError(f"{models[-1].__name__}.{name} is not a list of models.")
             models.append(item)
         return models[1:] if self.path else models
 
     def _has_key(self) -> bool:
-        return any(_KEY in model.model_fields for model in self._models())
+        return any(_KEY in _members(model) for model in self._models())
 
 
 def _columns_of(
-    model: type[BaseModel], path: tuple[str, ...], keys: Sequence[str], leave_out: Iterable[str] = ()
+    model: type[Answer], path: tuple[str, ...], keys: Sequence[str], leave_out: Iterable[str] = ()
 ) -> list[Column]:
     columns = []
-    for attribute, field in model.model_fields.items():
-        name = field.alias or attribute
-        annotation = _not_none(field.annotation)
+    for name, annotation in _members(model).items():
         here = (*path, name)
-        if attribute in leave_out:
+        if name in leave_out:
             continue
         if name == _KEY and get_origin(annotation) is dict:
             columns += [Column(key, (*here, key), _TEXT) for key in keys]
-        elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        elif _is_model(annotation):
             columns += _columns_of(annotation, here, keys)
         else:
             columns.append(Column(".".join(here), here, arrow_type(annotation)))
@@ -115,10 +113,9 @@ def arrow_type(annotation: Any) -> pa.DataType:
     """The column type of such values; texts are dictionary-encoded. Raises TypeError."""
     annotation = _not_none(annotation)
     origin = get_origin(annotation)
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        fields = annotation.model_fields
-        return pa.struct([(field.alias or name, _inner(field.annotation)) for name, field in fields.items()])
-    if origin is list:
+    if _is_model(annotation):
+        return pa.struct([(name, _inner(of)) for name, of in _members(annotation).items()])
+    if origin in {list, tuple}:
         return pa.list_(_inner(get_args(annotation)[0]))
     if origin is dict:
         return pa.map_(pa.string(), _inner(get_args(annotation)[1]))
@@ -179,7 +176,17 @@ def _not_none(annotation: Any) -> Any:
     return annotation
 
 
-def _item(annotation: Any) -> type[BaseModel] | None:
+def _item(annotation: Any) -> type[Answer] | None:
     annotation = _not_none(annotation)
-    item = get_args(annotation)[0] if get_origin(annotation) is list else None
-    return item if isinstance(item, type) and issubclass(item, BaseModel) else None
+    item = get_args(annotation)[0] if get_origin(annotation) in {list, tuple} else None
+    return item if _is_model(item) else None
+
+
+def _is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, Answer)
+
+
+def _members(model: type[Answer]) -> dict[str, Any]:
+    """The members of an answer's JSON and their types, without None."""
+    hints = get_type_hints(model)
+    return {member(field.name): _not_none(hints[field.name]) for field in fields(model)}  # type: ignore[arg-type]  # every answer is a dataclass

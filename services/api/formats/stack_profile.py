@@ -9,11 +9,11 @@ import numpy as np
 
 from storage.arrays import Int64
 from storage.ingest.marker_frames import Kind
+from storage.query.answers.totals import Totals
 from storage.query.facts.visit_scan import SampleType
 from storage.query.selections.selection import Selection
-from storage.query.shapes.stack_samples import StacksAnswer
+from storage.query.shapes.stack_samples import StackSamples
 from storage.query.shapes.stack_table import StackTable
-from storage.query.shapes.totals import Totals
 from storage.query.stacks.function_names import FunctionRow
 
 LEFT_OUT = "[stacks left out]"
@@ -79,7 +79,7 @@ class StackProfile:
         return [tuple(value or NO_VALUE for value in values) for values in self.table.groups]
 
 
-def profile_of(selection: Selection, found: StacksAnswer, *, source: str) -> StackProfile:
+def profile_of(selection: Selection, found: StackSamples, *, source: str) -> StackProfile:
     """The profile of an answer; `source` describes its origin in one line.
 
     Values are samples, observed units, and with a random design the fleet's units. Estimates are rounded, and use a
@@ -90,7 +90,7 @@ def profile_of(selection: Selection, found: StacksAnswer, *, source: str) -> Sta
         Values(Value.SAMPLES, "samples", "count", table.samples, left.samples),
         Values(Value.OBSERVED, found.kind.event, found.kind.unit, table.units, left.units),
     ]
-    if found.totals.coverage.random:
+    if found.totals.design == "random":
         values.append(estimates(found.kind, table))
     start, duration = span(selection, found.totals)
     return StackProfile(
@@ -148,14 +148,14 @@ def estimates(kind: SampleType, table: StackTable) -> Values:
 
 def remarks(kind: SampleType, totals: Totals, table: StackTable, name: str) -> Iterator[str]:
     """Notes for a reader, one per line; `name` is that of the estimates, if there are any."""
-    coverage, estimate, left = totals.coverage, totals.estimate, table.remainder
-    yield f"{totals.samples:,} samples of {coverage.ingested:,} visits"
+    estimate, left = totals.estimate, table.remainder
+    yield f"{totals.samples:,} samples of {totals.visits_ingested:,} visits"
     if estimate is not None:
         yield (
             f"{name}: {estimate.value:.6g} {kind.unit} of the whole fleet, 95 % interval "
             f"{estimate.lo:.6g} to {estimate.hi:.6g}"
         )
-    if coverage.approximate:
+    if totals.approximate:
         yield "observed values cover a random part of the visits, which represents all of them"
     if left.stacks:
         yield f"{left.stacks:,} light stacks are left out; the frame {LEFT_OUT} represents them"
@@ -164,7 +164,7 @@ def remarks(kind: SampleType, totals: Totals, table: StackTable, name: str) -> I
 def span(selection: Selection, totals: Totals) -> tuple[int, int]:
     """(start since 1970, length) in nanoseconds. The length is the weighed time, to which estimates refer."""
     start = _nanoseconds(selection.start)
-    weighed_s = totals.coverage.weighed_s if totals.coverage.random else 0.0
+    weighed_s = totals.weighed_seconds if totals.design == "random" else 0.0
     return start, round(weighed_s * 1e9) or _nanoseconds(selection.end) - start
 
 

@@ -5,7 +5,7 @@
 | `table`, `callers`, `lines`, `shared_code`, `flame` | a shape: its OpenAPI models, JSON document and route |
 | `call_graph`, `stacks`, `series`, `diff`, `flame_diff`, `movers`, `reliability`, `labels` | further shapes |
 | `status` | a shape without a selection: the state of the whole fleet |
-| `selection_echo`, `totals`, `estimates`, `functions`, `diff_rows` | shared parts, each with its model and document |
+| `selection_echo`, `totals`, `estimates`, `functions` | shared parts, each with its model and document |
 | `stack_files` | the stacks behind an answer, as files; `diff_files`: those of both sides of a comparison |
 | `graphviz` | a call graph in Graphviz's language |
 | `query_handler` | how a route runs its query, and the problems that may result |

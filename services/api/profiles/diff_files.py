@@ -6,12 +6,13 @@ from typing import Annotated, Final, Protocol
 
 from fastapi import Query
 
-from services.api.answer import Json
 from services.api.formats import collapsed, diff_profile, pprof
 from services.api.formats.documents import Document
 from services.api.formats.forms import Form
 from services.api.formats.stack_profile import StackProfile, Value
-from services.api.profiles.selection_echo import address, selection_document
+from services.api.profiles.selection_address import address
+from storage.query.answers.answer import Answer
+from storage.query.facts.selection_echo import selection_echo
 from storage.query.selections.selection import Selection
 from storage.query.shapes.diff_stacks import DiffStacksAnswer, DiffStacksQuestion
 
@@ -38,8 +39,13 @@ class DiffFile:
     def profile(self) -> StackProfile:
         """The stacks of both sides. Raises what `ask` raises."""
         found = self.ask(DiffStacksQuestion(self.selection, self.base))
-        base = selection_document(self.base, found.kind)
-        more = {f"base_{name}": str(base[name]) for name in ("from", "to", "select", "campaign")}
+        base = selection_echo(self.base, found.kind)
+        more = {
+            "base_from": base.from_,
+            "base_to": base.to,
+            "base_select": base.select,
+            "base_campaign": base.campaign,
+        }
         source = address(self.route, self.selection, found.kind, more)
         return diff_profile.diff_profile(self.selection, found, source=f"fleetprof {source}")
 
@@ -77,6 +83,6 @@ class Compared:
     document: Document
     stacks: DiffFile
 
-    def __call__(self) -> Json:
+    def __call__(self) -> Answer:
         """The document."""
         return self.document()

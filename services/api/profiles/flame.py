@@ -5,9 +5,7 @@ from typing import Annotated
 
 import pyarrow as pa
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import Field
 
-from services.api.answer import Answer, Json
 from services.api.encoded_response import as_json
 from services.api.formats import arrow, csv_text, flame_columns, profile_files
 from services.api.formats.flame_stacks import flame_profile
@@ -15,98 +13,15 @@ from services.api.formats.flame_table import flame_table
 from services.api.formats.forms import Form, Forms
 from services.api.formats.stack_profile import StackProfile, Value
 from services.api.parameters import Selected, keys_of
-from services.api.profiles.functions import KindName, StatusName, function_document
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
-from services.api.profiles.selection_echo import SelectionEcho, address, selection_document
-from services.api.profiles.totals import TotalsAnswer, totals_document
+from services.api.profiles.selection_address import address
 from storage.errors import BadSelection
+from storage.query.answers.flame import FlameAnswer
 from storage.query.query_engine import QueryEngine
-from storage.query.shapes.flame import MOST_NODES, Flame, FlameQuestion
-from storage.query.shapes.flame import FlameAnswer as FoundFlame
+from storage.query.shapes.flame import MOST_NODES, FlameQuestion
 
 _LONGEST_ID = 10
 """Digits of an id, which has 31 bits."""
-
-
-class FlameFunction(Answer):
-    """A function that nodes of the flame graph refer to."""
-
-    id: int = Field(
-        description="0: the root, which represents all samples. Below 0: not a function but the value of a label."
-    )
-    name: str
-    label: str | None = Field(description="The label that `name` is a value of. Null for functions.")
-    file: str = Field(description="Empty: not known.")
-    binary: str
-    status: StatusName
-    kind: KindName = Field(
-        description="marker: not code; the name describes what is missing from the stack there."
-    )
-    effective: float | None = Field(
-        description="Effective number of independent samples of the function's share. The intervals of its nodes use "
-        "the function's design effect. Null for the root, for light functions, and without a random design."
-    )
-
-
-class Pruned(Answer):
-    """The part of the flame graph that was cut off."""
-
-    nodes: int = Field(
-        description="For an inverted tree this is a lower bound: callers of light nodes are not counted."
-    )
-    share: float = Field(description="Share of the tree that is self of nodes that were cut off.", ge=0, le=1)
-
-
-class FlameNodes(Answer):
-    """Columns over the nodes, in depth-first preorder, children by descending total; node 0 is the root."""
-
-    total: list[float] = Field(
-        description="Estimated core-seconds of the fleet, or units for events not counted in time. Without a random "
-        "design, the observed value."
-    )
-    self: list[float] = Field(description="Like `total`, for self.")
-    pruned: list[float] = Field(
-        description="Like `total`, of nodes that were cut off below: total = self + pruned + the children's totals."
-    )
-    parent: list[int] = Field(description="-1 for the root.")
-    function: list[int] = Field(description="Index into `functions`.")
-
-
-class FlameAnswer(Answer):
-    """The samples of a selection as a tree of calls."""
-
-    selection: SelectionEcho
-    totals: TotalsAnswer
-    functions: list[FlameFunction]
-    path: list[int] = Field(
-        description="Ids of the functions from the root of the whole tree to the root of this one, which is the last. "
-        "Empty for the whole tree."
-    )
-    inverted: bool = Field(description="Callees are above their callers.")
-    by: list[str] = Field(description="Labels whose values are the first levels.")
-    pruned: Pruned
-    nodes: FlameNodes
-
-
-def flame_summary(question: FlameQuestion, found: FoundFlame) -> Json:
-    """The answer of /flame without its nodes and their functions."""
-    return {
-        "selection": selection_document(question.selection, found.kind),
-        "totals": totals_document(found.totals, found.kind.seconds_per_unit),
-        "path": [row.id for row in found.path],
-        "inverted": question.inverted,
-        "by": list(question.by),
-        "pruned": {"nodes": found.flame.pruned_nodes, "share": found.flame.pruned_share},
-    }
-
-
-def flame_document(question: FlameQuestion, found: FoundFlame) -> Json:
-    """The answer of /flame as JSON."""
-    return {
-        **flame_summary(question, found),
-        "functions": _functions(found.flame),
-        "nodes": _nodes(found.flame, found.kind.seconds_per_unit),
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +31,14 @@ class _Query:
     queries: QueryEngine
     question: FlameQuestion
 
-    def found(self) -> tuple[Json, Flame, float | None]:
-        found = self.queries.ask(self.question)
-        return flame_summary(self.question, found), found.flame, found.kind.seconds_per_unit
-
     def as_json(self) -> bytes:
-        return as_json(flame_document(self.question, self.queries.ask(self.question)))[0]
+        return as_json(self.queries.ask(self.question))[0]
 
     def as_columns(self) -> bytes:
-        return flame_columns.encode_flame(*self.found())
+        return flame_columns.encode_flame(self.queries.ask(self.question.tree))
 
     def table(self) -> pa.Table:
-        return flame_table(*self.found())
+        return flame_table(self.queries.ask(self.question.tree))
 
     def profile(self) -> StackProfile:
         if self.question.inverted:
@@ -136,7 +47,7 @@ class _Query:
                 hint="Omit `invert`, or choose json, arrow or csv.",
                 parameter="invert",
             )
-        found = self.queries.ask(self.question)
+        found = self.queries.ask(self.question.tree)
         more = {
             "root": ",".join(map(str, self.question.root)),
             "by": ",".join(self.question.by),
@@ -221,22 +132,3 @@ def path_of(root: str) -> tuple[int, ...]:
             )
         found.append(int(text))
     return tuple(found)
-
-
-def _functions(graph: Flame) -> list[Json]:
-    labels = graph.labels or [""] * len(graph.functions)
-    return [
-        {**function_document(row), "label": label or None, "effective": effective}
-        for row, label, effective in zip(graph.functions, labels, graph.effective, strict=True)
-    ]
-
-
-def _nodes(graph: Flame, scale: float | None) -> Json:
-    factor = 1.0 if scale is None else scale
-    return {
-        "total": (graph.total_weight * factor).tolist(),
-        "self": (graph.self_weight * factor).tolist(),
-        "pruned": (graph.pruned_weight * factor).tolist(),
-        "parent": graph.parent.tolist(),
-        "function": graph.function.tolist(),
-    }

@@ -8,9 +8,7 @@ ampersands (entities) are escaped; control characters and lone surrogates are re
 from collections.abc import Iterator
 from math import sqrt
 
-from services.api.profiles.functions import function_document
-from storage.ingest.marker_frames import Kind
-from storage.query.shapes.call_graph import CallGraph, CallNode
+from storage.query.answers.call_graph import CallGraphAnswer, GraphNode
 
 MEDIA_TYPE = "text/vnd.graphviz"
 _LONGEST = 120
@@ -18,37 +16,35 @@ _LONGEST = 120
 _LONGEST_TOOLTIP = 2_000
 
 
-def dot(graph: CallGraph) -> str:
+def dot(graph: CallGraphAnswer) -> str:
     """The graph: nodes are as large and as red as their share; a dotted edge skips functions that are left out."""
     return "\n".join(_lines(graph)) + "\n"
 
 
-def _lines(graph: CallGraph) -> Iterator[str]:
+def _lines(graph: CallGraphAnswer) -> Iterator[str]:
     yield "digraph fleetprof {"
     yield '  graph [rankdir=TB, fontname="sans-serif", label=' + quoted(_left_out(graph)) + "];"
     yield '  node [shape=box, style=filled, fontname="sans-serif", color="#8a8a8a"];'
     yield '  edge [fontname="sans-serif", fontsize=9, color="#8a8a8a"];'
     for number, node in enumerate(graph.nodes):
-        function = function_document(node.function)
-        label = f"{_short(function['name'])}\n{node.self_share:.2%} of {node.total_share:.2%}"
-        where = " · ".join(text for text in (function["name"], function["file"], function["binary"]) if text)
+        label = f"{_short(node.name)}\n{node.self_share:.2%} of {node.total_share:.2%}"
+        where = " · ".join(text for text in (node.name, node.file, node.binary) if text)
         attributes = {
-            "id": f"f{node.function.id}",
+            "id": f"f{node.id}",
             "label": label,
             "tooltip": where[:_LONGEST_TOOLTIP],
             "fontsize": f"{8 + 24 * sqrt(node.self_share):.1f}",
             "fillcolor": _colour(node),
         }
-        if node.function.kind == Kind.MARKER:
+        if node.kind == "marker":
             attributes["style"] = "filled,dashed"
         yield f"  n{number} [{_attributes(attributes)}];"
     for edge in graph.edges:
-        caller, callee = (graph.nodes[place].function.name for place in (edge.caller, edge.callee))
         attributes = {
-            "label": f" {edge.weight_share:.2%}",
-            "tooltip": f"{caller} → {callee}"[:_LONGEST_TOOLTIP],
-            "penwidth": f"{1 + 6 * edge.weight_share:.2f}",
-            "weight": str(1 + int(100 * edge.weight_share)),
+            "label": f" {edge.share:.2%}",
+            "tooltip": f"{edge.caller_function} → {edge.callee_function}"[:_LONGEST_TOOLTIP],
+            "penwidth": f"{1 + 6 * edge.share:.2f}",
+            "weight": str(1 + int(100 * edge.share)),
         }
         if edge.residual:
             attributes["style"] = "dotted"
@@ -82,12 +78,12 @@ def _short(name: str) -> str:
     return one_line if len(one_line) <= _LONGEST else f"{one_line[: _LONGEST - 1]}…"
 
 
-def _colour(node: CallNode) -> str:
+def _colour(node: GraphNode) -> str:
     """From white to red by self share, as hue, saturation and value."""
     return f"0.02 {min(0.7, 1.4 * sqrt(node.self_share)):.3f} 1.000"
 
 
-def _left_out(graph: CallGraph) -> str:
+def _left_out(graph: CallGraphAnswer) -> str:
     out = graph.left_out
     if not out.nodes and not out.edges:
         return ""

@@ -6,13 +6,13 @@ from typing import Annotated, Final, Protocol
 
 from fastapi import Query
 
-from services.api.answer import Json
 from services.api.formats import profile_files
 from services.api.formats.documents import Document
 from services.api.formats.forms import Form, Forms
 from services.api.formats.stack_profile import StackProfile, Value, profile_of
-from services.api.profiles.selection_echo import address
-from storage.query.shapes.stack_samples import StackSamplesQuestion, StacksAnswer
+from services.api.profiles.selection_address import address
+from storage.query.answers.answer import Answer
+from storage.query.shapes.stack_samples import StackSamples, StackSamplesQuestion
 
 ValueOfStacks = Annotated[
     Value,
@@ -27,7 +27,7 @@ ValueOfStacks = Annotated[
 class StackFile:
     """A request for all stacks behind an answer, whichever rows or nodes the answer shows."""
 
-    ask: Callable[[StackSamplesQuestion], StacksAnswer]
+    ask: Callable[[StackSamplesQuestion], StackSamples]
     question: Callable[[], StackSamplesQuestion]
     """Called when a file is requested: a file accepts fewer labels than the rows."""
     route: str
@@ -63,7 +63,7 @@ class Counted:
     document: Document
     stacks: StackFile
 
-    def __call__(self) -> Json:
+    def __call__(self) -> Answer:
         """The document."""
         return self.document()
 

@@ -5,12 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from services.command_line.selection_options import AsJson, Campaign, Event, Select, Since, Until
-from services.commands.reports.report_command import Json, SelectionOptions, report
+from services.commands.reports.report_command import SelectionOptions, report
 
 By = Annotated[str, typer.Option(help="Keys of the rows, as in `fleetprof query`: function, application, …")]
 
 if TYPE_CHECKING:
     from services.queries.local_queries import StoreQueries
+    from storage.query.answers.composition import CompositionAnswer
+    from storage.query.answers.feature import FeatureAnswer
+    from storage.query.answers.load_test import LoadTestAnswer
+    from storage.query.answers.stability import StabilityAnswer
     from storage.query.selections.selection import Selection
 
 
@@ -33,14 +37,12 @@ def composition(  # noqa: PLR0917 - the command line is its signature
 
     Example: `fleetprof report composition '{application="search"}' --by version`
     """
-    from services.api.analysis.composition import composition_document  # noqa: PLC0415
-    from services.api.analysis.envelope import step_of  # noqa: PLC0415
+    from services.command_line.durations import step_of  # noqa: PLC0415
     from services.views.reports.composition import composition as view  # noqa: PLC0415
     from storage.query.models.composition import CompositionQuestion  # noqa: PLC0415
 
-    def make(queries: "StoreQueries", selection: "Selection") -> Json:
-        question = CompositionQuestion(selection, by, step_of(step), 60, rows)
-        return composition_document(selection, queries.ask(question))
+    def make(queries: "StoreQueries", selection: "Selection") -> "CompositionAnswer":
+        return queries.ask(CompositionQuestion(selection, by, step_of(step), 60, rows))
 
     typed = {"by": by, "step": step}
     report(SelectionOptions(select, since, until, campaign, event), typed, make, view, as_json=as_json)
@@ -65,13 +67,11 @@ def feature(  # noqa: PLR0917 - the command line is its signature
 
     Example: `fleetprof report feature '^(__)?mem(cpy|move|set)' --speedup 3 --event cycles`
     """
-    from services.api.analysis.feature import feature_document  # noqa: PLC0415
     from services.views.reports.feature import feature as view  # noqa: PLC0415
     from storage.query.models.feature import FeatureQuestion  # noqa: PLC0415
 
-    def make(queries: "StoreQueries", selection: "Selection") -> Json:
-        question = FeatureQuestion(selection, functions, speedup, rows)
-        return feature_document(question, queries.ask(question))
+    def make(queries: "StoreQueries", selection: "Selection") -> "FeatureAnswer":
+        return queries.ask(FeatureQuestion(selection, functions, speedup, rows))
 
     selection_options = SelectionOptions(select, since, until, campaign, event)
     report(selection_options, {"functions": functions}, make, view, as_json=as_json)
@@ -107,13 +107,12 @@ def load_test(  # noqa: PLR0917 - the command line is its signature
 
     Example: `fleetprof report load-test '{cluster="perf"}' '{cluster!="perf"}'`
     """
-    from services.api.analysis.load_test import load_test_document  # noqa: PLC0415
     from services.api.parameters import keys_of  # noqa: PLC0415
     from services.views.reports.load_test import load_test as view  # noqa: PLC0415
     from storage.query.models.load_test import LoadTestQuestion  # noqa: PLC0415
     from storage.query.selections.selection import parse_selection  # noqa: PLC0415
 
-    def make(queries: "StoreQueries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> "LoadTestAnswer":
         base = parse_selection(
             event=event,
             start=production_since or since,
@@ -122,8 +121,7 @@ def load_test(  # noqa: PLR0917 - the command line is its signature
             campaign=campaign,
             prefix="production_",
         )
-        question = LoadTestQuestion(selection, base, keys_of(by), rows)
-        return load_test_document(question, queries.ask(question))
+        return queries.ask(LoadTestQuestion(selection, base, keys_of(by), rows))
 
     typed = {"by": by, "production_select": production}
     typed |= {"production_from": production_since, "production_to": production_until}
@@ -145,12 +143,11 @@ def stability(  # noqa: PLR0917 - the command line is its signature
 
     Example: `fleetprof report stability '{application="search"}'`
     """
-    from services.api.analysis.stability import stability_document  # noqa: PLC0415
     from services.api.parameters import keys_of  # noqa: PLC0415
     from services.views.reports.stability import stability as view  # noqa: PLC0415
     from storage.query.models.stability import StabilityQuestion  # noqa: PLC0415
 
-    def make(queries: "StoreQueries", selection: "Selection") -> Json:
-        return stability_document(selection, queries.ask(StabilityQuestion(selection, keys_of(by))))
+    def make(queries: "StoreQueries", selection: "Selection") -> "StabilityAnswer":
+        return queries.ask(StabilityQuestion(selection, keys_of(by)))
 
     report(SelectionOptions(select, since, until, campaign, event), {"by": by}, make, view, as_json=as_json)

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from services.command_line.selection_options import AsJson, Campaign, Since, Until
-from services.commands.reports.report_command import Json, OfMachines, SelectionOptions, report
+from services.commands.reports.report_command import OfMachines, SelectionOptions, report
 
 if TYPE_CHECKING:
     from services.queries.local_queries import StoreQueries
+    from storage.query.answers.capacity import CapacityAnswer
+    from storage.query.answers.machine_types import MachineTypesAnswer
     from storage.query.selections.selection import Selection
 
 Coefficient = Annotated[
@@ -66,8 +68,7 @@ def capacity(  # noqa: PLR0917 - the command line is its signature
 
     Example: `fleetprof report capacity '{cluster="search"}' --rates rates.csv`
     """
-    from services.api.analysis.capacity import capacity_document  # noqa: PLC0415
-    from services.api.analysis.envelope import step_of  # noqa: PLC0415
+    from services.command_line.durations import step_of  # noqa: PLC0415
     from services.commands.reports.request_rates import rate_source  # noqa: PLC0415
     from services.views.reports.capacity import capacity as view  # noqa: PLC0415
     from storage.query.models.capacity import MOST_STEPS, CapacityQuestion  # noqa: PLC0415
@@ -75,11 +76,11 @@ def capacity(  # noqa: PLR0917 - the command line is its signature
 
     source = rate_source(rates, prometheus, ("--rates", "--prometheus"))
 
-    def make(queries: "StoreQueries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> "CapacityAnswer":
         length = step_of(step) or 3600
         means = source.means(selection, steps(selection, MOST_STEPS, length))
         question = CapacityQuestion(selection, means, length, full, coefficient)
-        return capacity_document(question, queries.ask(question))
+        return queries.ask(question)
 
     report(SelectionOptions(select, since, until, campaign), {"step": step}, make, view, as_json=as_json)
 
@@ -119,8 +120,7 @@ def machine_types(  # noqa: PLR0917 - the command line is its signature
 
     Example: `fleetprof report machine-types Skylake Rome '{cluster="search"}' --new-price 1.33`
     """
-    from services.api.analysis.envelope import step_of  # noqa: PLC0415
-    from services.api.analysis.machine_types import machine_types_document  # noqa: PLC0415
+    from services.command_line.durations import step_of  # noqa: PLC0415
     from services.commands.reports.request_rates import rate_source  # noqa: PLC0415
     from services.views.reports.machine_types import machine_types as view  # noqa: PLC0415
     from storage.query.models.capacity import MOST_STEPS  # noqa: PLC0415
@@ -133,7 +133,7 @@ def machine_types(  # noqa: PLR0917 - the command line is its signature
         rate_source(file, query, names) for (file, query), names in zip(given, options, strict=True)
     ] if any(file is not None or query for file, query in given) else []  # fmt: skip
 
-    def make(queries: "StoreQueries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> "MachineTypesAnswer":
         length = step_of(step) or 3600
         rates = None
         if sources:
@@ -141,6 +141,6 @@ def machine_types(  # noqa: PLR0917 - the command line is its signature
             of_old, of_new = (source.means(selection, over) for source in sources)
             rates = MachineRates(of_old, of_new, length, full)
         question = MachineTypesQuestion(selection, old, new, old_price, new_price, coefficient, rates)
-        return machine_types_document(question, queries.ask(question))
+        return queries.ask(question)
 
     report(SelectionOptions(select, since, until, campaign), {"step": step}, make, view, as_json=as_json)

@@ -7,7 +7,6 @@ import typer
 from services.command_line.selection_options import AsJson, Campaign, Since, Until
 from services.commands.reports.report_command import (
     NO_ANSWER,
-    Json,
     OnlyMachines,
     SelectionOptions,
     Shown,
@@ -16,6 +15,8 @@ from services.commands.reports.report_command import (
 
 if TYPE_CHECKING:
     from services.queries.local_queries import StoreQueries
+    from storage.query.answers.interference import InterferenceAnswer
+    from storage.query.answers.placement import PlacementAnswer
     from storage.query.selections.selection import Selection
 
 PeakGbs = Annotated[
@@ -79,17 +80,17 @@ def interference(  # noqa: PLR0917 - the command line is its signature
 
     Example: `fleetprof report interference checkout --beside feed:4,etl:1.5`
     """
-    from services.api.analysis.interference import interference_document, named_numbers  # noqa: PLC0415
+    from services.api.analysis.named_numbers import named_numbers  # noqa: PLC0415
     from services.views.reports.interference import interference as view  # noqa: PLC0415
     from storage.query.models.interference import TargetQuestion  # noqa: PLC0415
 
     if cores is not None and not beside:
         raise typer.BadParameter("--cores applies to a mix: add --beside.", param_hint="--cores")
 
-    def make(queries: "StoreQueries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> "InterferenceAnswer":
         mix = tuple(named_numbers(beside, "beside"))
         question = TargetQuestion(selection, target, platform, mix, cores, peak_gbs, experiments)
-        return interference_document(selection, queries.ask(question))
+        return queries.ask(question)
 
     selection_options = SelectionOptions(select, since, until, campaign)
     answer = report(
@@ -99,7 +100,7 @@ def interference(  # noqa: PLR0917 - the command line is its signature
         lambda found: view(found, beside=beside, rows=rows),
         as_json=as_json,
     )
-    if answer["mix"] is not None and answer["mix"]["because"] is not None:
+    if answer.mix is not None and answer.mix.because is not None:
         raise typer.Exit(NO_ANSWER)
 
 
@@ -136,17 +137,16 @@ def placement(  # noqa: PLR0917 - the command line is its signature
 
     Example: `fleetprof report placement checkout:0.1,feed,feed,etl --machines 2`
     """
-    from services.api.analysis.interference import named_numbers  # noqa: PLC0415
-    from services.api.analysis.placement_advice import placement_document  # noqa: PLC0415
+    from services.api.analysis.named_numbers import named_numbers  # noqa: PLC0415
     from services.views.reports.placement import placement as view  # noqa: PLC0415
     from storage.query.models.placement import PlacementQuestion  # noqa: PLC0415
 
-    def make(queries: "StoreQueries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> "PlacementAnswer":
         programs = tuple(named_numbers(tenants, "tenants"))
         question = PlacementQuestion(
             selection, programs, machines, slots, platform, peak_gbs, cautious, experiments
         )
-        return placement_document(selection, queries.ask(question))
+        return queries.ask(question)
 
     typed = {"tenants": tenants, "experiments": experiments}
     report(SelectionOptions(select, since, until, campaign), typed, make, view, as_json=as_json)

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from services.command_line.selection_options import AsJson, Campaign, Since, Until
-from services.commands.reports.report_command import Json, OfMachines, SelectionOptions, Shown, report
+from services.commands.reports.report_command import OfMachines, SelectionOptions, Shown, report
 
 if TYPE_CHECKING:
     from services.queries.local_queries import StoreQueries
+    from storage.query.answers.affinity import AffinityAnswer
+    from storage.query.answers.apu import ApuAnswer
     from storage.query.selections.selection import Selection
 
 
@@ -42,12 +44,11 @@ def apu(  # noqa: PLR0917 - the command line is its signature
 
     Example: `fleetprof report apu --by application --coefficient 1.4`
     """
-    from services.api.analysis.apu import apu_document  # noqa: PLC0415 - a command imports what it runs
-    from services.views.reports.apu import apu as view  # noqa: PLC0415
+    from services.views.reports.apu import apu as view  # noqa: PLC0415 - a command imports what it runs
     from storage.query.models.apu import ApuQuestion  # noqa: PLC0415
 
-    def make(queries: "StoreQueries", selection: "Selection") -> Json:
-        return apu_document(selection, queries.ask(ApuQuestion(selection, by, coefficient, rows)))
+    def make(queries: "StoreQueries", selection: "Selection") -> "ApuAnswer":
+        return queries.ask(ApuQuestion(selection, by, coefficient, rows))
 
     report(SelectionOptions(select, since, until, campaign), {"by": by}, make, view, as_json=as_json)
 
@@ -87,13 +88,12 @@ def affinity(  # noqa: PLR0917 - the command line is its signature
 
     Example: `fleetprof report affinity --pin db --floor 0.2`
     """
-    from services.api.analysis.affinity import affinity_document  # noqa: PLC0415
     from services.views.reports.affinity import affinity as view  # noqa: PLC0415
     from storage.query.models.affinity import AffinityQuestion  # noqa: PLC0415
 
-    def make(queries: "StoreQueries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> "AffinityAnswer":
         pinned = tuple(pin or ())
         question = AffinityQuestion(selection, applications, pinned, largest_share, floor, room, cautious)
-        return affinity_document(selection, queries.ask(question))
+        return queries.ask(question)
 
     report(SelectionOptions(select, since, until, campaign), {}, make, view, as_json=as_json)

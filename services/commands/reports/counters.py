@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from services.command_line.selection_options import AsJson, Campaign, Since, Until
-from services.commands.reports.report_command import Json, OfMachines, SelectionOptions, Shown, report
+from services.commands.reports.report_command import OfMachines, SelectionOptions, Shown, report
 
 if TYPE_CHECKING:
     from services.queries.local_queries import StoreQueries
+    from storage.query.answers.cross_check import CrossCheckAnswer
+    from storage.query.answers.ratios import RatioAnswer
+    from storage.query.answers.side_by_side import SideAnswer
     from storage.query.selections.selection import Selection
 
 
@@ -38,16 +41,14 @@ def cpi(  # noqa: PLR0917 - the command line is its signature
 
     Example: `fleetprof report cpi --by application,platform --from now-7d`
     """
-    from services.api.analysis.envelope import step_of  # noqa: PLC0415
-    from services.api.analysis.ratios import ratios_document  # noqa: PLC0415 - a command imports what it runs
     from services.api.parameters import keys_of  # noqa: PLC0415
+    from services.command_line.durations import step_of  # noqa: PLC0415 - a command imports what it runs
     from services.views.reports.ratios import ratios  # noqa: PLC0415
     from storage.query.models.ratios import RatioQuestion  # noqa: PLC0415
 
-    def make(queries: "StoreQueries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> "RatioAnswer":
         keys = keys_of(by) if by.strip() else ()
-        question = RatioQuestion(selection, ratio, keys, step_of(step), rows)
-        return ratios_document(selection, queries.ask(question))
+        return queries.ask(RatioQuestion(selection, ratio, keys, step_of(step), rows))
 
     typed = {"by": by, "ratio": ratio, "step": step}
     report(SelectionOptions(select, since, until, campaign), typed, make, ratios, as_json=as_json)
@@ -69,12 +70,11 @@ def cross_check(  # noqa: PLR0917 - the command line is its signature
 
     Example: `fleetprof report cross-check --by platform`
     """
-    from services.api.analysis.cross_check import cross_check_document  # noqa: PLC0415
     from services.views.reports.cross_check import cross_check as view  # noqa: PLC0415
     from storage.query.models.cross_check import CrossCheckQuestion  # noqa: PLC0415
 
-    def make(queries: "StoreQueries", selection: "Selection") -> Json:
-        return cross_check_document(selection, queries.ask(CrossCheckQuestion(selection, by)))
+    def make(queries: "StoreQueries", selection: "Selection") -> "CrossCheckAnswer":
+        return queries.ask(CrossCheckQuestion(selection, by))
 
     report(SelectionOptions(select, since, until, campaign), {"by": by}, make, view, as_json=as_json)
 
@@ -95,12 +95,10 @@ def platforms(  # noqa: PLR0917 - the command line is its signature
 
     Example: `fleetprof report platforms Skylake Rome '{application="search"}'`
     """
-    from services.api.analysis.side_by_side import side_document  # noqa: PLC0415
     from services.views.reports.side_by_side import side_by_side  # noqa: PLC0415
     from storage.query.models.side_by_side import SideQuestion  # noqa: PLC0415
 
-    def make(queries: "StoreQueries", selection: "Selection") -> Json:
-        found = queries.ask(SideQuestion(selection, first, second))
-        return side_document(selection, first, second, found)
+    def make(queries: "StoreQueries", selection: "Selection") -> "SideAnswer":
+        return queries.ask(SideQuestion(selection, first, second))
 
     report(SelectionOptions(select, since, until, campaign), {}, make, side_by_side, as_json=as_json)

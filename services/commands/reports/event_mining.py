@@ -6,10 +6,11 @@ import typer
 
 from services.command_line.caret_errors import Typed
 from services.command_line.selection_options import AsJson, Campaign, Since, Until
-from services.commands.reports.report_command import Json, OnlyMachines, SelectionOptions, Shown, report
+from services.commands.reports.report_command import OnlyMachines, SelectionOptions, Shown, report
 
 if TYPE_CHECKING:
     from services.queries.local_queries import StoreQueries
+    from storage.query.answers.events import EventsAnswer
     from storage.query.selections.selection import Selection
 
 
@@ -37,13 +38,11 @@ def events(  # noqa: PLR0917 - the command line is its signature
 
     Example: `fleetprof report events checkout --campaign counting`
     """
-    from services.api.analysis.events import events_document  # noqa: PLC0415
     from services.views.reports.events import events as view  # noqa: PLC0415
     from storage.query.models.events import EventsQuestion  # noqa: PLC0415
 
-    def make(queries: "StoreQueries", selection: "Selection") -> Json:
-        question = EventsQuestion(selection, application, least_share)
-        return events_document(selection, queries.ask(question))
+    def make(queries: "StoreQueries", selection: "Selection") -> "EventsAnswer":
+        return queries.ask(EventsQuestion(selection, application, least_share))
 
     selection_options = SelectionOptions(select, since, until, campaign)
     typed = {"target": Typed("APPLICATION", application)}

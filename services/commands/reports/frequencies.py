@@ -9,7 +9,6 @@ from services.command_line.selection_options import AsJson, Campaign, Since, Unt
 from services.commands.reports.frequency_options import FrequencyOptions, with_frequencies
 from services.commands.reports.report_command import (
     NO_ANSWER,
-    Json,
     OfMachines,
     SelectionOptions,
     Shown,
@@ -18,6 +17,8 @@ from services.commands.reports.report_command import (
 
 if TYPE_CHECKING:
     from services.queries.local_queries import StoreQueries
+    from storage.query.answers.frequency import FrequencyAnswer
+    from storage.query.answers.frequency_fit import FrequencyFitAnswer
     from storage.query.selections.selection import Selection
 
 
@@ -47,13 +48,12 @@ def frequency(  # noqa: PLR0917 - the command line is its signature
 
     Example: `fleetprof report frequency --mhz 2000,1600 --latency-ns 90`
     """
-    from services.api.analysis.frequency import frequency_document  # noqa: PLC0415
-    from services.views.reports.frequency import frequency as view  # noqa: PLC0415
+    from services.views.reports.frequency import frequency as view  # noqa: PLC0415 - a command imports what it runs
     from storage.query.models.frequency import FrequencyQuestion  # noqa: PLC0415
 
-    def make(queries: "StoreQueries", selection: "Selection") -> Json:
-        question = FrequencyQuestion(selection, frequencies.parameters().wanted, latency_ns, rows)
-        return frequency_document(selection, queries.ask(question))
+    def make(queries: "StoreQueries", selection: "Selection") -> "FrequencyAnswer":
+        wanted = frequencies.parameters().wanted
+        return queries.ask(FrequencyQuestion(selection, wanted, latency_ns, rows))
 
     report(
         SelectionOptions(select, since, until, campaign),
@@ -82,13 +82,11 @@ def frequency_fit(  # noqa: PLR0917 - the command line is its signature
 
     Example: `fleetprof report frequency-fit '{platform=~"AMD.*"}' --performance 0.95`
     """
-    from services.api.analysis.frequency_fit import frequency_fit_document  # noqa: PLC0415
     from services.views.reports.frequency_fit import frequency_fit as view  # noqa: PLC0415
     from storage.query.models.frequency_fit import FitQuestion  # noqa: PLC0415
 
-    def make(queries: "StoreQueries", selection: "Selection") -> Json:
-        question = FitQuestion(selection, frequencies.parameters().wanted, rows)
-        return frequency_fit_document(selection, queries.ask(question))
+    def make(queries: "StoreQueries", selection: "Selection") -> "FrequencyFitAnswer":
+        return queries.ask(FitQuestion(selection, frequencies.parameters().wanted, rows))
 
     report(
         SelectionOptions(select, since, until, campaign),
@@ -128,20 +126,21 @@ def frequency_times(
     from rich.console import Console  # noqa: PLC0415
 
     from services.api.analysis.frequency_runs import runs_of  # noqa: PLC0415
-    from services.api.analysis.frequency_times import frequency_times_document, timed_runs_query  # noqa: PLC0415
+    from services.api.analysis.frequency_times import times_question  # noqa: PLC0415
     from services.command_line.caret_errors import Typed, caret_on_error  # noqa: PLC0415
     from services.commands.reports.timed_runs import read_runs  # noqa: PLC0415
     from services.views.reports.frequency_times import frequency_times as view  # noqa: PLC0415
+    from storage.query.answers.answer import as_document  # noqa: PLC0415
 
     if (file is None) is (not run):
         raise typer.BadParameter("Give either FILE or --run.", param_hint="FILE, --run")
     text = ",".join(run or ())
     with caret_on_error({"mhz": Typed("--mhz", frequencies.mhz), "runs": Typed("--run", text)}):
         runs = runs_of(text) if file is None else read_runs(file)
-        answer = frequency_times_document(timed_runs_query(runs, frequencies.parameters()))
+        answer = times_question(runs, frequencies.parameters()).answer()
     if as_json:
-        typer.echo(json.dumps(answer))
+        typer.echo(json.dumps(as_document(answer)))
     else:
         Console(highlight=False).print(view(answer))
-    if answer["because"] is not None:
+    if answer.because is not None:
         raise typer.Exit(NO_ANSWER)

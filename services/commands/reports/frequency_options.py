@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from services.api.analysis.frequency_answers import FrequencyParameters
+    from services.api.analysis.frequency_parameters import FrequencyParameters
 
 _NAME = "frequencies"
 
@@ -55,7 +55,7 @@ class FrequencyOptions:
 
     def parameters(self) -> "FrequencyParameters":
         """The options as the API's parameters."""
-        from services.api.analysis.frequency_answers import (  # noqa: PLC0415 - a command imports what it runs
+        from services.api.analysis.frequency_parameters import (  # noqa: PLC0415 - a command imports what it runs
             FrequencyParameters,
         )
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar, cast
 
 import typer
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from services.queries.local_queries import StoreQueries
+    from storage.query.answers.answer import Answer
     from storage.query.selections.selection import Selection
 
-Json = dict[str, Any]
+_Answer = TypeVar("_Answer", bound="Reported")
 NO_ANSWER = 3
 """Exit code of a report without a result; 0 is success, 1 and 2 are errors."""
 
@@ -48,6 +49,14 @@ OnlyMachines = Annotated[
 Shown = Annotated[int, typer.Option("--rows", min=1, max=1000, help="Rows to print.")]
 
 
+class Reported(Protocol):
+    """The answer of a report."""
+
+    @property
+    def because(self) -> object:
+        """The reason why there is no result; None: there is one."""
+
+
 @dataclass(frozen=True, slots=True)
 class SelectionOptions:
     """A selection as typed."""
@@ -62,17 +71,19 @@ class SelectionOptions:
 def report(
     selection_options: SelectionOptions,
     typed: Mapping[str, str | Typed],
-    make: Callable[["StoreQueries", "Selection"], Json],
-    view: Callable[[Json], "RenderableType"],
+    make: Callable[["StoreQueries", "Selection"], _Answer],
+    view: Callable[[_Answer], "RenderableType"],
     *,
     as_json: bool,
-) -> Json:
+) -> _Answer:
     """Print the result of `make`, as JSON or by `view`; exit with 3 if `because` has the reason for no result.
 
     `typed`: further options by parameter, for the position of errors; `Typed` if an option's name differs from the
     parameter's. Returns the result.
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
+
+    from storage.query.answers.answer import as_document  # noqa: PLC0415
 
     parameters = {
         "select": selection_options.select,
@@ -89,9 +100,9 @@ def report(
     with open_store_queries(read_settings(), parameters, others) as (queries, selection):
         answer = make(queries, selection)
     if as_json:
-        typer.echo(json.dumps(answer))
+        typer.echo(json.dumps(as_document(cast("Answer", answer))))
     else:
         Console(highlight=False).print(view(answer))
-    if answer["because"] is not None:
+    if answer.because is not None:
         raise typer.Exit(NO_ANSWER)
     return answer

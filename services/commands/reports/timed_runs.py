@@ -3,9 +3,10 @@
 import csv
 from pathlib import Path
 
-from services.api.analysis.frequency_runs import Timed, timed_of, wrong_of
+from services.api.analysis.frequency_runs import timed_of, wrong_of
 from services.commands.reports.csv_fields import is_heading, mistake
 from storage.errors import BadSelection
+from storage.query.models.frequency_times import Timed
 
 _MOST_BYTES = 1 << 20
 

@@ -1,11 +1,12 @@
 """Request rates against load, and the rate at full load, in a terminal."""
 
+from typing import TYPE_CHECKING
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from services.views.reports.apu import coefficients
 from services.views.reports.report_envelope import (
-    AnswerJson,
     amount,
     columns,
     figure,
@@ -15,46 +16,49 @@ from services.views.reports.report_envelope import (
 )
 from services.views.terminal import share
 
+if TYPE_CHECKING:
+    from storage.query.answers.capacity import CapacityAnswer, ForecastAnswer
 
-def capacity(answer: AnswerJson) -> RenderableType:
+
+def capacity(answer: "CapacityAnswer") -> RenderableType:
     """The forecasts of /analysis/capacity, and their steps."""
-    return Group(render_report(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
+    return Group(render_report(answer, lambda: _body(answer)), *left_out(answer.left_out))
 
 
-def _body(answer: AnswerJson) -> RenderableType:
+def _body(answer: "CapacityAnswer") -> RenderableType:
     table = columns(
         "requests/s", "CPU utilisation, 95 %", "APU, 95 %", "by counters", "visits", "from", wide=("from",)
     )
-    for row in answer["rows"]:
+    for row in answer.rows:
         table.add_row(
-            "–" if row["rate"] is None else amount(row["rate"]),
-            figure(row["utilisation"], share),
-            figure(row["apu"], share),
-            "–" if row["hardware_apu"] is None else share(row["hardware_apu"]["value"]),
-            f"{row['visits']:,}",
-            row["from"][:16].replace("T", " "),
+            "–" if row.rate is None else amount(row.rate),
+            figure(row.utilisation, share),
+            figure(row.apu, share),
+            "–" if row.hardware_apu is None else share(row.hardware_apu.value),
+            f"{row.visits:,}",
+            row.from_[:16].replace("T", " "),
         )
     lines: list[Text] = []
-    for name, called in (
-        ("utilisation", "utilisation"),
-        ("apu", "APU"),
-        ("hardware", "APU of counters"),
+    for found, name in (
+        (answer.by_utilisation, "utilisation"),
+        (answer.by_apu, "APU"),
+        (answer.by_hardware, "APU of counters"),
     ):
-        lines += _forecast(answer[f"by_{name}"], called, answer["full"])
+        lines += _forecast(found, name, answer.full)
     return Group(table, *lines, *coefficients(answer))
 
 
-def _forecast(found: AnswerJson, name: str, full: float) -> list[Text]:
-    if found["because"] is not None:
-        return [Text.assemble(f"by {name}: ", unavailable(found["because"]))]
+def _forecast(found: "ForecastAnswer", name: str, full: float) -> list[Text]:
+    if found.because is not None:
+        return [Text.assemble(f"by {name}: ", unavailable(found.because))]
     lines = [
         Text.assemble(
             f"by {name}: ",
-            (f"{figure(found['limit'])} requests/s", "bold"),
-            f" at {share(full)} load; load without requests {share(found['intercept'])}, r² {found['r2']:.2f} over "
-            f"{found['observations']} steps, observed up to {share(found['reach'])} of this rate",
+            (f"{figure(found.limit)} requests/s", "bold"),
+            f" at {share(full)} load; load without requests {share(found.intercept)}, r² {found.r2:.2f} over "
+            f"{found.observations} steps, observed up to {share(found.reach)} of this rate",
         )
     ]
-    if found["curved"]:
+    if found.curved:
         lines.append(Text("  the points are not on a line: do not trust this forecast", "yellow"))
     return lines

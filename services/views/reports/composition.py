@@ -1,51 +1,48 @@
 """Shares of work over time, in a terminal."""
 
+from typing import TYPE_CHECKING
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.views.reports.report_envelope import AnswerJson, columns, render_report
+from services.views.reports.report_envelope import columns, figure, render_report
 from services.views.series import sparkline
 from services.views.terminal import share
+
+if TYPE_CHECKING:
+    from storage.query.answers.composition import CompositionAnswer, ValueRow
 
 _WORDS = {"constant": "no change detected", "too_little": "too few steps"}
 
 
-def composition(answer: AnswerJson) -> RenderableType:
+def composition(answer: "CompositionAnswer") -> RenderableType:
     """The rows of /analysis/composition: shares over time, and when each rose or fell."""
     return render_report(answer, lambda: _body(answer))
 
 
-def _body(answer: AnswerJson) -> RenderableType:
-    names = ("whole time", "last step, 95 %", "over time", answer["by"], "reached")
+def _body(answer: "CompositionAnswer") -> RenderableType:
+    names = ("whole time", "last step, 95 %", "over time", answer.by, "reached")
     table = columns(*names, wide=names[2:])
-    for row in answer["rows"]:
-        points = row["points"]
-        last = next((point for point in reversed(points) if point["share"] is not None), None)
-        at_last = "–"
-        if last is not None:
-            one = last["share"]
-            at_last = f"{share(one['value'])} ({100 * one['lo']:.1f}–{100 * one['hi']:.1f})"
-            at_last += " ?" if last["low_confidence"] else ""
+    for row in answer.rows:
+        shares = [(point.share, point.low_confidence) for point in row.points]
+        last = next(((found, low) for found, low in reversed(shares) if found is not None), None)
         table.add_row(
-            share(row["share"]),
-            at_last,
-            sparkline([None if point["share"] is None else point["share"]["value"] for point in points]),
-            Text(row["value"] or "(none)"),
+            share(row.share),
+            "–" if last is None else figure(last[0], share, low_confidence=last[1]),
+            sparkline([None if found is None else found.value for found, _ in shares]),
+            Text(row.value or "(none)"),
             _change(row),
         )
-    left = answer["rows_total"] - len(answer["rows"])
+    left = answer.rows_total - len(answer.rows)
     notes = [Text(f"{left:,} more values", "dim")] if left > 0 else []
     return Group(table, *notes)
 
 
-def _change(row: AnswerJson) -> Text:
-    change = row["change"]
+def _change(row: "ValueRow") -> Text:
+    change, because = row.change, row.because
     if change is None:
-        because = row["because"]
-        return Text(_WORDS.get(because["reason"], because["detail"]), "dim")
-    text = Text(
-        ", ".join(f"{level['level']:.0%} {level['at'][:16].replace('T', ' ')}" for level in change["reached"])
-    )
-    if change["fell_back"]:
+        return Text("" if because is None else _WORDS.get(because.reason, because.detail), "dim")
+    text = Text(", ".join(f"{one.level:.0%} {one.at[:16].replace('T', ' ')}" for one in change.reached))
+    if change.fell_back:
         text.append(" fell back", "red")
     return text

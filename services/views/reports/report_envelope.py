@@ -1,7 +1,7 @@
 """The frame of every report: the selection, the inputs, missing counters, and the reason for a missing answer."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -10,53 +10,109 @@ from rich.text import Text
 from services.views.measures import EVERYTHING
 from services.views.terminal import totals_line
 
-AnswerJson = Mapping[str, Any]
+if TYPE_CHECKING:
+    from storage.query.answers.figures import Bounded, Figure
+    from storage.query.answers.inputs import Inputs, LeftOut, Unavailable
+    from storage.query.answers.selection_echo import MachineSelectionEcho, SelectionEcho
+    from storage.query.answers.totals import Totals
+
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 
-def render_report(answer: AnswerJson, body: Callable[[], RenderableType]) -> RenderableType:
+class OfMachines(Protocol):
+    """An answer about machines."""
+
+    @property
+    def asked(self) -> "MachineSelectionEcho":
+        """Which machines, and when."""
+        ...
+
+    @property
+    def inputs(self) -> "Inputs":
+        """The visits that the answer uses."""
+        ...
+
+    @property
+    def because(self) -> "Unavailable | None":
+        """The reason why there is no answer."""
+        ...
+
+
+class OfSamples(Protocol):
+    """An answer about samples."""
+
+    @property
+    def selection(self) -> "SelectionEcho":
+        """Which samples, and when."""
+        ...
+
+    @property
+    def totals(self) -> "Totals":
+        """The samples that the answer uses."""
+        ...
+
+    @property
+    def because(self) -> "Unavailable | None":
+        """The reason why there is no answer."""
+        ...
+
+
+class _Row(Protocol):
+    @property
+    def low_confidence(self) -> bool: ...
+
+
+class _Paged(Protocol):
+    @property
+    def rows(self) -> Sequence[object]: ...
+    @property
+    def rows_total(self) -> int: ...
+
+
+def render_report(answer: "OfMachines | OfSamples", body: Callable[[], RenderableType]) -> RenderableType:
     """A report: its heading, its body or the reason why there is none, then its inputs."""
-    because = answer["because"]
+    because = answer.because
     middle = body() if because is None else unavailable(because)
     return Group(heading(answer), middle, *_made_of(answer))
 
 
-def unavailable(because: AnswerJson) -> Text:
+def unavailable(because: "Unavailable") -> Text:
     """The reason for a missing answer."""
-    return Text(f"No result ({because['reason']}): {because['detail']}", "yellow")
+    return Text(f"No result ({because.reason}): {because.detail}", "yellow")
 
 
-def heading(answer: AnswerJson) -> Text:
+def heading(answer: "OfMachines | OfSamples") -> Text:
     """Times, matchers and campaign."""
-    asked = answer["asked"] if "asked" in answer else answer["selection"]
-    start, end = (asked[name][:16].replace("T", " ") for name in ("from", "to"))
+    asked = answer.asked if hasattr(answer, "asked") else answer.selection
+    start, end = (time[:16].replace("T", " ") for time in (asked.from_, asked.to))
     parts = [f"{start} – {end} UTC"]
-    if asked["select"] != EVERYTHING:
-        parts.append(asked["select"])
-    parts.append(f"campaign {asked['campaign']}")
+    if asked.select != EVERYTHING:
+        parts.append(asked.select)
+    parts.append(f"campaign {asked.campaign}")
     return Text(" · ".join(parts), "dim")
 
 
-def _made_of(answer: AnswerJson) -> Sequence[Text]:
-    if "inputs" not in answer:
+def _made_of(answer: Any) -> Sequence[Text]:
+    if hasattr(answer, "totals"):
         return [totals_line(answer)]
-    if not answer["inputs"]["visits"] and answer.get("source", {}).get("trained_by") == "experiments":
+    source = getattr(answer, "source", None)
+    if not answer.inputs.visits and source is not None and source.trained_by == "experiments":
         return []  # no visit was used; the source line explains it
-    return inputs(answer["inputs"])
+    return inputs(answer.inputs)
 
 
-def inputs(of: AnswerJson) -> list[Text]:
+def inputs(of: "Inputs") -> list[Text]:
     """The visits behind a report, and the counters missing in others with the reasons."""
-    drawn = f"of {of['population']:,.0f} machines" if of["design"] == "random" else "requested by hand"
+    drawn = f"of {of.population:,.0f} machines" if of.design == "random" else "requested by hand"
     lines = [
         Text(
-            f"based on {of['used']:,} of {of['visits']:,} ingested visits {drawn}, {of['covered_seconds'] / 3600:,.1f} h covered",
+            f"based on {of.used:,} of {of.visits:,} ingested visits {drawn}, {of.covered_seconds / 3600:,.1f} h covered",
             "dim",
         )
     ]
     same: dict[tuple[str, str, int, int], list[str]] = {}
-    for one in of["missing"]:
-        same.setdefault((one["platform"], one["status"], one["errno"], one["visits"]), []).append(one["name"])
+    for one in of.missing:
+        same.setdefault((one.platform, one.status, one.errno, one.visits), []).append(one.name)
     for (platform, status, errno, visits), names in same.items():
         where = f"in {visits:,} visits of {platform or 'an unknown platform'}"
         number = f" (errno {errno})" if errno else ""
@@ -64,9 +120,9 @@ def inputs(of: AnswerJson) -> list[Text]:
     return lines
 
 
-def left_out(reasons: Sequence[AnswerJson]) -> list[Text]:
+def left_out(reasons: "Sequence[LeftOut]") -> list[Text]:
     """Visits that a model cannot use, by reason."""
-    return [Text(f"left out: {each['visits']:,} visits, {each['why']}", "dim") for each in reasons]
+    return [Text(f"left out: {each.visits:,} visits, {each.why}", "dim") for each in reasons]
 
 
 def columns(*names: str, wide: Sequence[str] = ()) -> Table:
@@ -90,26 +146,26 @@ def amount(value: float) -> str:
 
 
 def figure(
-    found: AnswerJson | None, show: Callable[[float], str] = amount, *, low_confidence: bool = False
+    found: "Bounded | Figure | None", show: Callable[[float], str] = amount, *, low_confidence: bool = False
 ) -> str:
     """A figure and its interval: `1.23 (1.20–1.26)`; an open end is `…`, a missing figure a dash."""
     if found is None:
         return "–"
-    lo, hi = ("…" if found[end] is None else show(found[end]).removesuffix(" %") for end in ("lo", "hi"))
+    lo, hi = ("…" if end is None else show(end).removesuffix(" %") for end in (found.lo, found.hi))
     mark = " ?" if low_confidence else ""
-    return f"{show(found['value'])} ({lo}–{hi}){mark}"
+    return f"{show(found.value)} ({lo}–{hi}){mark}"
 
 
-def few_note(rows: Sequence[AnswerJson]) -> list[Text]:
+def few_note(rows: "Sequence[_Row]") -> list[Text]:
     """The meaning of a question mark, if there is one."""
     return (
         [Text("? low confidence: few visits contribute, the interval is wide", "dim")]
-        if any(r["low_confidence"] for r in rows)
+        if any(r.low_confidence for r in rows)
         else []
     )
 
 
-def more(answer: AnswerJson) -> list[Text]:
+def more(answer: "_Paged") -> list[Text]:
     """The number of rows that are not shown."""
-    left = answer["rows_total"] - len(answer["rows"])
+    left = answer.rows_total - len(answer.rows)
     return [Text(f"{left:,} more rows", "dim")] if left > 0 else []

@@ -7,9 +7,10 @@ import numpy as np
 
 from analysis.moments import Moments
 from storage.arrays import Float, Int64, weight_at
+from storage.query.answers.figures import Interval
 from storage.query.cells.row_moments import ClosedCells, DeltaMoments, OpenCells, Pairs, Sources
 from storage.query.cells.seen_machines import about_machines
-from storage.query.estimation.estimates import Interval, total_of
+from storage.query.estimation.estimates import total_of
 from storage.query.estimation.sampling_design import Design
 from storage.query.estimation.visit_evidence import Details
 from storage.query.estimation.visit_totals import Contributions, PerVisit, no_visits

@@ -9,19 +9,7 @@ import numpy as np
 
 from analysis import estimate
 from analysis.moments import Moments
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """An estimate and its 95 % confidence interval."""
-
-    value: float
-    lo: float
-    hi: float
-
-    def scaled(self, factor: float) -> "Interval":
-        """In other units."""
-        return Interval(self.value * factor, self.lo * factor, self.hi * factor)
+from storage.query.answers.figures import Interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,11 @@ from analysis.placement.affinity import Fleet
 from analysis.placement.moves import moves, that_matter
 from analysis.placement.uncertainty import promise
 from storage.errors import BadSelection
-from storage.query.models.no_answer import Inputs, Unavailable
-from storage.query.models.ratios import RatioAnswer, RatioQuestion
+from storage.query.answers.affinity import AffinityAnswer, MoveRow, Present
+from storage.query.answers.figures import figure
+from storage.query.answers.inputs import Unavailable
+from storage.query.facts.selection_echo import machine_selection_echo
+from storage.query.models.ratios import CountedRatios, RatioQuestion
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 
@@ -26,21 +29,6 @@ MOST_APPLICATIONS = 200
 _Z = 1.959964
 _SEED = 1
 """Equal queries have equal results."""
-
-
-@dataclass(frozen=True, slots=True)
-class MoveRow:
-    """Work that should move to another platform."""
-
-    application: str
-    source: str
-    destination: str
-    instructions: float
-    """Estimate for the counted part of the covered time (see `RatioRow`)."""
-    share: float
-    """Share of the application's counted instructions, 0…1."""
-    saving: float
-    """Cycles; 0 or less if the move only frees capacity for another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +51,6 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class AffinityAnswer:
-    """The plan, or the reason why there is none."""
-
-    applications: tuple[str, ...]
-    platforms: tuple[str, ...]
-    cpi: tuple[tuple[Measured | None, ...], ...]
-    """By application, then platform; None: not measured."""
-    instructions: tuple[tuple[float, ...], ...]
-    """By application, then platform: instructions counted there."""
-    placed: Placed | None
-    inputs: Inputs
-    unavailable: Unavailable | None
-
-
-@dataclass(frozen=True, slots=True)
 class AffinityQuestion:
     """The assignment of the largest applications to platforms with the fewest cycles."""
 
@@ -97,7 +70,7 @@ class AffinityQuestion:
     def answer(self, reading: StoreReading) -> AffinityAnswer:
         """The plan. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
-        ratios = RatioQuestion(self.selection, "cpi", ("application", "platform"), limit=10_000).answer(
+        ratios = RatioQuestion(self.selection, "cpi", ("application", "platform"), limit=10_000).ratios(
             reading
         )
         return _answer(self, ratios)
@@ -136,9 +109,9 @@ def _check_pinned(question: AffinityQuestion, applications: list[str], load_of: 
     )
 
 
-def _answer(question: AffinityQuestion, ratios: RatioAnswer) -> AffinityAnswer:
+def _answer(question: AffinityQuestion, ratios: CountedRatios) -> AffinityAnswer:
     if ratios.unavailable is not None:
-        return AffinityAnswer((), (), (), (), None, ratios.inputs, ratios.unavailable)
+        return _made(question, ratios, (), None, ratios.unavailable)
     load_of: dict[str, float] = {}
     for row in ratios.rows:
         load_of[row.key["application"]] = load_of.get(row.key["application"], 0.0) + row.x
@@ -154,11 +127,35 @@ def _answer(question: AffinityQuestion, ratios: RatioAnswer) -> AffinityAnswer:
         at = platforms.index(row.key["platform"]), applications.index(row.key["application"])
         known[row.key["application"], row.key["platform"]] = row.value
         cpi[at], lo[at], hi[at], load[at] = row.value.value, row.value.lo, row.value.hi, row.x
-    measured = tuple(tuple(known.get((a, p)) for p in platforms) for a in applications)
-    runs = tuple(tuple(column) for column in load.T.tolist())
+    present = tuple(
+        Present(application, platform, figure(known.get((application, platform))), instructions)
+        for application, loads in zip(applications, load.T.tolist(), strict=True)
+        for platform, instructions in zip(platforms, loads, strict=True)
+    )
     placed, unavailable = _placed(question, applications, platforms, (cpi, lo, hi, load))
+    return _made(question, ratios, present, placed, unavailable)
+
+
+def _made(
+    question: AffinityQuestion,
+    ratios: CountedRatios,
+    present: tuple[Present, ...],
+    placed: Placed | None,
+    because: Unavailable | None,
+) -> AffinityAnswer:
     return AffinityAnswer(
-        tuple(applications), tuple(platforms), measured, runs, placed, ratios.inputs, unavailable
+        asked=machine_selection_echo(question.selection),
+        present=present,
+        present_cycles=None if placed is None else placed.present,
+        planned_cycles=None if placed is None else placed.planned,
+        saving_cycles=None if placed is None else figure(placed.saving),
+        optimism_cycles=None if placed is None else placed.optimism,
+        certain_cycles=None if placed is None else placed.certain,
+        unknown=None if placed is None else placed.unknown,
+        rows=placed.moves if placed else (),
+        rows_total=placed.moves_total if placed else 0,
+        inputs=ratios.inputs,
+        because=because,
     )
 
 

@@ -18,10 +18,12 @@ from analysis.smt.machine import CountedLoad, MachineLoad
 from storage.arrays import Int64
 from storage.calibrations import Calibration
 from storage.errors import BadSelection
-from storage.query.estimation.estimates import Interval
-from storage.query.models.load_rows import LoadRow, load_rows
+from storage.query.answers.apu import ApuAnswer, ApuRow, Coefficient, HardwareLoad
+from storage.query.answers.figures import Interval, definite, figure
+from storage.query.answers.inputs import Inputs, Unavailable, left_out
+from storage.query.facts.selection_echo import machine_selection_echo
+from storage.query.models.load_rows import CountedRow, LoadRow, load_rows
 from storage.query.models.machine_loads import CoreTimes, machine_loads, no_load, not_counted, read_core_times
-from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.observed.machines import LABELS, MachineVisits
 from storage.query.observed.time_used import TimeUsed
 from storage.query.selections.matchers import APPLICATION
@@ -48,10 +50,9 @@ class UseRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ApuAnswer:
-    """Rows by machine label or by application, or the reason why there are none."""
+class CoreLoads:
+    """Loads by machine label or by application, or the reason why there are none."""
 
-    by: str
     loads: tuple[LoadRow, ...]
     uses: tuple[UseRow, ...]
     coefficients: tuple[Calibration, ...]
@@ -78,16 +79,31 @@ class ApuQuestion:
     """Used for platforms without one of their own; None: these are left out."""
     limit: int = 100
 
-    def answer(self, reading: StoreReading, times: CoreTimes | None = None) -> ApuAnswer:
+    def answer(self, reading: StoreReading) -> ApuAnswer:
+        """The answer. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        found = self.loads(reading)
+        return ApuAnswer(
+            asked=machine_selection_echo(self.selection),
+            by=self.by,
+            rows=(*map(_load_row, found.loads), *map(_use_row, found.uses)),
+            coefficients=tuple(map(coefficient, found.coefficients)),
+            left_out=left_out(found.left_out),
+            hardware_used=found.counted,
+            hardware_left_out=left_out(found.not_counted),
+            hardware_because=found.counted_unavailable,
+            inputs=found.inputs,
+            because=found.unavailable,
+        )
+
+    def loads(self, reading: StoreReading, times: CoreTimes | None = None) -> CoreLoads:
         """The loads; `times` are those of the selection if the caller has read them.
 
         Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.
         """
         _check(self)
         found = machine_loads(reading, times or read_core_times(reading, self.selection), self.coefficient)
-        visits, loads, left_out, used = found.visits, found.loads, found.left_out, found.used
-        there = found.there
-        inputs = Inputs(visits.coverage, len(visits), len(there))
+        visits, loads, used, there = found.visits, found.loads, found.used, found.there
+        inputs = Inputs.of(visits.coverage, len(visits), len(there))
         chosen = [load for load in loads if load is not None]
         counted = [found.counted[place] for place in there.tolist()]
         unavailable = no_load(found)
@@ -98,18 +114,73 @@ class ApuQuestion:
             uses = _uses(visits.of(there), chosen, counted, time, found.names)
         elif unavailable is None:
             by_label = load_rows(visits.of(there), chosen, counted, self.by)
-        return ApuAnswer(
-            self.by,
+        return CoreLoads(
             by_label[: self.limit],
             uses[: self.limit],
             found.coefficients,
-            dict(left_out),
+            dict(found.left_out),
             sum(load is not None for load in counted),
             dict(found.not_counted),
             not_counted(found),
             inputs,
             unavailable,
         )
+
+
+def coefficient(found: Calibration) -> Coefficient:
+    """A calibrated figure, as answers have it."""
+    return Coefficient(
+        found.platform, found.workload, found.value, found.lo, found.hi, measured=found.measured
+    )
+
+
+def _load_row(row: LoadRow) -> ApuRow:
+    counted = row.counted
+    return ApuRow(
+        value=row.value,
+        utilisation=figure(row.utilisation),
+        thread_any=figure(row.thread_any),
+        apu=figure(row.apu),
+        simplified=figure(row.simplified),
+        hardware=None if counted is None else _hardware(counted),
+        core_seconds=None,
+        per_cpu_second=None,
+        hardware_per_cpu_second=None,
+        low_confidence=row.low_confidence,
+        visits=row.visits,
+        hardware_visits=0 if counted is None else counted.visits,
+        machines=row.machines,
+    )
+
+
+def _hardware(row: CountedRow) -> HardwareLoad:
+    return HardwareLoad(
+        apu=definite(row.apu),
+        thread_any=definite(row.thread_any),
+        overlap=definite(row.overlap),
+        utilisation=definite(row.utilisation),
+        system_apu=definite(row.system_apu),
+        system_overlap=definite(row.system_overlap),
+        largest_disagreement=row.largest_disagreement,
+    )
+
+
+def _use_row(use: UseRow) -> ApuRow:
+    return ApuRow(
+        value=use.application,
+        utilisation=None,
+        thread_any=None,
+        apu=None,
+        simplified=None,
+        hardware=None,
+        core_seconds=use.core_seconds,
+        per_cpu_second=figure(use.per_cpu_second),
+        hardware_per_cpu_second=figure(use.counted),
+        low_confidence=use.low_confidence,
+        visits=use.visits,
+        hardware_visits=use.counted_visits,
+        machines=None,
+    )
 
 
 def _check(question: ApuQuestion) -> None:

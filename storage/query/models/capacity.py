@@ -6,7 +6,6 @@ utilisation, which predicts too much if cores have two threads, and by APU.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 import numpy as np
 
@@ -16,7 +15,11 @@ from analysis.smt.fleet import of_both, of_cluster
 from storage.arrays import Int64
 from storage.calibrations import Calibration
 from storage.errors import BadSelection
-from storage.query.estimation.estimates import Interval
+from storage.query.answers.capacity import CapacityAnswer, ForecastAnswer, StepRow
+from storage.query.answers.figures import Interval, figure
+from storage.query.answers.inputs import Inputs, Unavailable, left_out
+from storage.query.facts.selection_echo import machine_selection_echo
+from storage.query.models.apu import coefficient
 from storage.query.models.machine_loads import (
     MOST_UNCOUNTED,
     CoreTimes,
@@ -26,9 +29,9 @@ from storage.query.models.machine_loads import (
     not_counted,
     read_core_times,
 )
-from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
+from storage.query.selections.times import format_time
 from storage.query.shapes.steps import Steps, steps
 from storage.query.store_reading import StoreReading
 from storage.snapshots import query_budget
@@ -38,22 +41,7 @@ _MOST_RATE = 1e15
 
 
 @dataclass(frozen=True, slots=True)
-class LoadStep:
-    """One step of time."""
-
-    start: datetime
-    rate: float | None
-    """Requests per second; None: unknown."""
-    utilisation: Interval | None
-    """Utilisation of logical CPUs, 0…1; None: no visit of the step has it."""
-    apu: Interval | None
-    hardware_apu: Interval | None
-    """APU by counters of cycles."""
-    visits: int
-
-
-@dataclass(frozen=True, slots=True)
-class CapacityAnswer:
+class Forecasts:
     """The forecasts, each or the reason why it is missing, and the steps that they are computed from."""
 
     by_utilisation: Capacity | Unavailable
@@ -63,7 +51,7 @@ class CapacityAnswer:
     """By APU from counters of cycles."""
     counted: bool
     """At least nine of ten visits with an APU have one by counters."""
-    steps: tuple[LoadStep, ...]
+    steps: tuple[StepRow, ...]
     step_s: int
     coefficients: tuple[Calibration, ...]
     """Overlap coefficients used."""
@@ -87,7 +75,24 @@ class CapacityQuestion:
     coefficient: float | None = None
     """Overlap coefficient of platforms without one of their own."""
 
-    def answer(self, reading: StoreReading, times: CoreTimes | None = None) -> CapacityAnswer:
+    def answer(self, reading: StoreReading) -> CapacityAnswer:
+        """The answer. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        found = self.forecasts(reading)
+        return CapacityAnswer(
+            asked=machine_selection_echo(self.selection),
+            step_seconds=found.step_s,
+            full=self.full,
+            by_utilisation=_forecast(found.by_utilisation),
+            by_apu=_forecast(found.by_apu),
+            by_hardware=_forecast(found.by_hardware),
+            rows=found.steps,
+            coefficients=tuple(map(coefficient, found.coefficients)),
+            left_out=left_out(found.left_out),
+            inputs=found.inputs,
+            because=found.unavailable,
+        )
+
+    def forecasts(self, reading: StoreReading, times: CoreTimes | None = None) -> Forecasts:
         """The forecasts; `times` are those of the selection if the caller has read them.
 
         Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.
@@ -103,16 +108,23 @@ class CapacityQuestion:
         of_hardware = _by_step(weighed, step, over.count, by_counters=True)
         counts = np.bincount(step[plain.there], minlength=over.count).tolist()
         rows = tuple(
-            LoadStep(over.time(number), rate, utilisation, apu, hardware, counts[number])
+            StepRow(
+                from_=format_time(over.time(number)),
+                rate=rate,
+                utilisation=figure(utilisation),
+                apu=figure(apu),
+                hardware_apu=figure(hardware),
+                visits=counts[number],
+            )
             for number, (rate, utilisation, apu, hardware) in enumerate(
                 zip(self.rates, of_utilisation, of_apu, of_hardware, strict=True)
             )
         )
-        by_utilisation = no_load(plain) or self._forecast(of_utilisation)
-        by_apu = no_load(weighed) or self._forecast(of_apu)
+        by_utilisation = no_load(plain) or self._fit(of_utilisation)
+        by_apu = no_load(weighed) or self._fit(of_apu)
         uncounted = no_load(weighed) or _uncounted(weighed)
-        by_hardware = uncounted or self._forecast(of_hardware)
-        return CapacityAnswer(
+        by_hardware = uncounted or self._fit(of_hardware)
+        return Forecasts(
             by_utilisation,
             by_apu,
             by_hardware,
@@ -121,11 +133,11 @@ class CapacityQuestion:
             over.step_s,
             weighed.coefficients,
             dict(weighed.left_out),
-            Inputs(plain.visits.coverage, len(plain.visits), len(plain.there)),
+            Inputs.of(plain.visits.coverage, len(plain.visits), len(plain.there)),
             _none(by_utilisation, by_apu, by_hardware),
         )
 
-    def _forecast(self, loads: list[Interval | None]) -> Capacity | Unavailable:
+    def _fit(self, loads: list[Interval | None]) -> Capacity | Unavailable:
         pairs = [
             (rate, load.value)
             for rate, load in zip(self.rates, loads, strict=True)
@@ -135,6 +147,21 @@ class CapacityQuestion:
             return forecast([rate for rate, _ in pairs], [load for _, load in pairs], self.full)
         except NotEstimable as error:
             return Unavailable(error.reason, str(error))
+
+
+def _forecast(found: Capacity | Unavailable) -> ForecastAnswer:
+    if isinstance(found, Unavailable):
+        return ForecastAnswer(None, None, None, None, None, None, None, found)
+    return ForecastAnswer(
+        limit=figure(found.limit),
+        intercept=found.intercept,
+        slope=found.slope,
+        r2=found.r2,
+        observations=found.observations,
+        reach=found.reach,
+        curved=found.curved,
+        because=None,
+    )
 
 
 def _steps(question: CapacityQuestion) -> Steps:

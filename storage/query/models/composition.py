@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
+from math import isfinite
 
 import numpy as np
 
@@ -13,69 +14,21 @@ from analysis.measured import Measured
 from analysis.visit_table import VisitTable
 from storage.arrays import Float, Int64
 from storage.errors import BadSelection
+from storage.query.answers.composition import ChangeAnswer, CompositionAnswer, Reached, SharePoint, ValueRow
+from storage.query.answers.figures import definite, figure
+from storage.query.answers.inputs import Unavailable
 from storage.query.estimation.visit_evidence import Visits
 from storage.query.estimation.visit_tables import counted, visit_table
-from storage.query.facts.visit_scan import SampleType
+from storage.query.facts.selection_echo import selection_echo
 from storage.query.models.labelled import read_labelled
-from storage.query.models.no_answer import Unavailable
 from storage.query.selections.selection import Selection
+from storage.query.selections.times import format_time
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.steps import DAY_S, steps
-from storage.query.shapes.totals import Totals
 from storage.query.store_reading import StoreReading
 
 MOST_VALUES = 100
 MOST_STEPS = 400
-
-
-@dataclass(frozen=True, slots=True)
-class SharePoint:
-    """A value's share in one step; None: the step has no visits."""
-
-    share: Measured | None
-    low_confidence: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """The rollout of a value, or its decline."""
-
-    reached: tuple[tuple[float, Measured], ...]
-    """Levels 0…1 and the times at which they were reached, in seconds since 1970; an unbounded end is ±∞."""
-    duration_s: float | None
-    """Time from 10 to 90 %; None if these levels were not reached."""
-    share: Measured
-    """Share in the last step."""
-    fell_back: bool
-    """The value was rolled back, in whole or in part."""
-
-
-@dataclass(frozen=True, slots=True)
-class ValueRow:
-    """One value of the dimension over time."""
-
-    value: str
-    share: float
-    """Share of the whole selection."""
-    points: tuple[SharePoint, ...]
-    change: Change | None
-    unavailable: Unavailable | None
-    """The reason why its change is unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class CompositionAnswer:
-    """The largest values over time."""
-
-    kind: SampleType
-    totals: Totals
-    by: str
-    step_s: int
-    times: tuple[datetime, ...]
-    """Starts of the steps."""
-    rows: tuple[ValueRow, ...]
-    rows_total: int
-    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +71,14 @@ class CompositionQuestion:
             shares = [float(weight) / whole if whole else 0.0 for weight in of_label.weighted.tolist()]
             found = _rows(of_label.names, shares, made)[: self.limit]
         return CompositionAnswer(
-            of_label.kind,
-            of_label.totals,
-            self.by,
-            over.step_s,
-            tuple(over.time(number) for number in range(over.count)),
-            found,
-            of_label.count,
-            unavailable,
+            selection=selection_echo(self.selection, of_label.kind),
+            totals=of_label.totals,
+            by=self.by,
+            step_seconds=over.step_s,
+            times=tuple(format_time(over.time(number)) for number in range(over.count)),
+            rows=found,
+            rows_total=of_label.count,
+            because=unavailable,
         )
 
 
@@ -158,7 +111,7 @@ def _rows(names: Sequence[str], shares: Sequence[float], made: Composition) -> t
     rows = []
     for place, (name, share) in enumerate(zip(names, shares, strict=True)):
         points = tuple(
-            SharePoint(None if np.isnan(value) else Measured(value, lo, hi), bool(low_confidence))
+            SharePoint(figure(Measured(value, lo, hi)), low_confidence)
             for value, lo, hi, low_confidence in zip(
                 made.value[:, place].tolist(),
                 made.lo[:, place].tolist(),
@@ -175,5 +128,23 @@ def _rows(names: Sequence[str], shares: Sequence[float], made: Composition) -> t
     return tuple(rows)
 
 
-def _change(found: Rollout) -> Change:
-    return Change(tuple(sorted(found.reached.items())), found.duration, found.share, found.fell_back)
+def _change(found: Rollout) -> ChangeAnswer:
+    return ChangeAnswer(
+        reached=tuple(
+            Reached(level, _moment(at.value), _bound(at.lo), _bound(at.hi))
+            for level, at in sorted(found.reached.items())
+        ),
+        duration_seconds=found.duration,
+        share=definite(found.share),
+        fell_back=found.fell_back,
+    )
+
+
+def _bound(seconds: float) -> str | None:
+    """The moment; None if it is infinite."""
+    return _moment(seconds) if isfinite(seconds) else None
+
+
+def _moment(seconds: float) -> str:
+    """Seconds since 1970 UTC as RFC 3339."""
+    return format_time(datetime.fromtimestamp(round(seconds), UTC))

@@ -8,35 +8,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.cross_check import CrossCheck, cross_checks
+from analysis.cross_check import TOLERANCE, CrossCheck, cross_checks
 from storage.arrays import weight_at
 from storage.errors import BadSelection
+from storage.query.answers.cross_check import CrossCheckAnswer, CrossCheckRow
+from storage.query.answers.figures import figure
+from storage.query.answers.inputs import Inputs, Unavailable
+from storage.query.facts.selection_echo import machine_selection_echo
 from storage.query.facts.visit_scan import TIME_UNIT, sample_type_of
-from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.observed.machine_cpus import read_machine_cpus
 from storage.query.observed.machines import LABELS, read_machine_visits
 from storage.query.observed.time_used import read_time_used
 from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
-
-
-@dataclass(frozen=True, slots=True)
-class CrossCheckRow:
-    """One value of the label."""
-
-    value: str
-    found: CrossCheck
-
-
-@dataclass(frozen=True, slots=True)
-class CrossCheckAnswer:
-    """All values by descending accounted time, or the reason why there are none."""
-
-    by: str
-    rows: tuple[CrossCheckRow, ...]
-    inputs: Inputs
-    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +32,7 @@ class CrossCheckQuestion:
     by: str = "datacenter"
 
     def answer(self, reading: StoreReading) -> CrossCheckAnswer:
-        """The ratios. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        """All values by descending accounted time. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
         connection = reading.connection
         if sample_type_of(connection, self.selection).unit != TIME_UNIT:
@@ -65,11 +50,9 @@ class CrossCheckQuestion:
             visits.seconds, length, out=np.zeros(len(visits)), where=length > 0
         )
         sampled = weight_at(used.visit, used.seconds, len(visits))
-        inputs = Inputs(visits.coverage, len(visits), int(known.sum()))
+        inputs = Inputs.of(visits.coverage, len(visits), int(known.sum()))
         if visits.weights is None or not known.any():
-            return CrossCheckAnswer(
-                self.by, (), inputs, _why_unavailable(len(visits), random=visits.weights is not None)
-            )
+            return self._answer((), inputs, _why_unavailable(len(visits), random=visits.weights is not None))
         names = visits.names[self.by]
         found = cross_checks(
             visits.weight[known],
@@ -80,9 +63,34 @@ class CrossCheckQuestion:
             monitored=monitored[known],
             datacenters=len(names),
         )
-        rows = [CrossCheckRow(name, row) for name, row in zip(names, found, strict=True) if row.visits]
-        rows.sort(key=lambda row: (-row.found.monitored, row.value))
-        return CrossCheckAnswer(self.by, tuple(rows), inputs, None)
+        rows = [_row(name, row) for name, row in zip(names, found, strict=True) if row.visits]
+        rows.sort(key=lambda row: (-row.monitored_core_seconds, row.value))
+        return self._answer(tuple(rows), inputs, None)
+
+    def _answer(
+        self, rows: tuple[CrossCheckRow, ...], inputs: Inputs, because: Unavailable | None
+    ) -> CrossCheckAnswer:
+        return CrossCheckAnswer(
+            asked=machine_selection_echo(self.selection),
+            by=self.by,
+            tolerance=TOLERANCE,
+            rows=rows,
+            inputs=inputs,
+            because=because,
+        )
+
+
+def _row(value: str, found: CrossCheck) -> CrossCheckRow:
+    ratio = figure(found.ratio)
+    return CrossCheckRow(
+        value=value,
+        sampled_core_seconds=found.sampled,
+        monitored_core_seconds=found.monitored,
+        ratio=ratio,
+        discrepancy=None if ratio is None else ratio.value - 1,
+        verdict=found.verdict.value,
+        visits=found.visits,
+    )
 
 
 def _check(question: CrossCheckQuestion) -> None:

@@ -1,6 +1,5 @@
 """The events that determine how fast an application runs, and the parameters that affect them (DIGEST M1-M8)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -8,9 +7,11 @@ import numpy as np
 
 from analysis.errors import NotEstimable
 from storage.errors import BadSelection
+from storage.query.answers.events import CoupledPair, EventRow, EventsAnswer, MiningStep
+from storage.query.answers.inputs import Unavailable, left_out
+from storage.query.facts.selection_echo import machine_selection_echo
 from storage.query.models.event_inputs import EventInputs, read_event_inputs, varies
 from storage.query.models.interference import refuse_applications
-from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 from storage.snapshots import query_budget
@@ -26,21 +27,6 @@ _MOST_COUPLED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class EventsAnswer:
-    """The most accurate model of an application's IPC, or the reason why there is none."""
-
-    application: str
-    mined: "Mined | None"
-    dominating: tuple[str, ...]
-    """One to three events that stand out; (): importance declines evenly."""
-    coupling: "Coupling | None"
-    coupling_unavailable: Unavailable | None
-    inputs: Inputs
-    left_out: Mapping[str, int]
-    unavailable: Unavailable | None
-
-
-@dataclass(frozen=True, slots=True)
 class EventsQuestion:
     """The events of an application, from visits in which it has most of a machine's CPU time."""
 
@@ -53,17 +39,26 @@ class EventsQuestion:
         """The events. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
         found = read_event_inputs(reading, self.selection, self.application, self.least_share)
-        mined, dominating, unavailable = _mined(self, found)
-        coupling, coupling_unavailable = _coupled(found, mined) if mined else (None, None)
+        mined, dominating, because = _mined(self, found)
+        coupling, coupling_because = _coupled(found, mined) if mined else (None, None)
+        rows = _rows(mined, dominating) if mined else ()
         return EventsAnswer(
+            asked=machine_selection_echo(self.selection),
             application=self.application,
-            mined=mined,
-            dominating=dominating,
-            coupling=coupling,
-            coupling_unavailable=coupling_unavailable,
+            rows=rows,
+            rows_total=len(rows),
+            steps=tuple(MiningStep(step.events, step.error) for step in mined.steps) if mined else (),
+            error=mined.error if mined else None,
+            all_events_error=mined.all_events_error if mined else None,
+            baseline_error=mined.baseline_error if mined else None,
+            intervals=mined.intervals if mined else 0,
+            runs=mined.runs if mined else 0,
+            pairs=_pairs(coupling) if coupling else (),
+            tune=coupling.tune if coupling else None,
+            coupling_because=coupling_because,
+            left_out=left_out(found.left_out),
             inputs=found.inputs,
-            left_out=found.left_out,
-            unavailable=unavailable,
+            because=because,
         )
 
 
@@ -73,6 +68,21 @@ def _check(question: EventsQuestion) -> None:
         raise BadSelection("The target application is missing.", hint="target=checkout, for example.")
     if not 0.5 <= question.least_share <= 1:
         raise BadSelection("The least share of a machine's CPU time must be from 0.5 to 1.")
+
+
+def _rows(mined: "Mined", dominating: tuple[str, ...]) -> tuple[EventRow, ...]:
+    """The events; `dominating` are the one to three that stand out, none if importance declines evenly."""
+    return tuple(
+        EventRow(event.name, event.importance, event.counted, dominates=event.name in dominating)
+        for event in mined.ranking
+    )
+
+
+def _pairs(coupling: "Coupling") -> tuple[CoupledPair, ...]:
+    return tuple(
+        CoupledPair(pair.event, pair.parameter, pair.coupling, pair.dependence, pair.significant)
+        for pair in coupling.pairs
+    )
 
 
 def _mined(

@@ -17,42 +17,20 @@ from analysis.audits.feature import Touched, touched
 from analysis.errors import NotANumber, NotEstimable
 from analysis.measured import Measured
 from storage.errors import BadSelection
+from storage.query.answers.feature import FeatureAnswer, FeatureRow
+from storage.query.answers.figures import figure
+from storage.query.answers.inputs import Unavailable
 from storage.query.estimation.visit_evidence import Visits
 from storage.query.estimation.visit_tables import visit_table
-from storage.query.facts.visit_scan import SampleType
-from storage.query.models.no_answer import Unavailable
+from storage.query.facts.selection_echo import selection_echo
 from storage.query.selections import patterns
 from storage.query.selections.selection import Selection
 from storage.query.shapes.table import all_rows
-from storage.query.shapes.totals import Totals, totals
+from storage.query.shapes.totals import totals
 from storage.query.store_reading import StoreReading
 
 MOST_ROWS = 1_000
 _FUNCTION = "function"
-
-
-@dataclass(frozen=True, slots=True)
-class TouchedRow:
-    """One of the functions."""
-
-    function: str
-    share: float
-    """Share of the selection by self, 0…1."""
-
-
-@dataclass(frozen=True, slots=True)
-class FeatureAnswer:
-    """The functions' joint share, or the reason why it is unknown."""
-
-    kind: SampleType
-    totals: Totals
-    found: Touched | None
-    saved: Measured | None
-    """Share of the selection that the speedup saves, 0…1."""
-    rows: tuple[TouchedRow, ...]
-    """The largest rows."""
-    rows_total: int
-    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +64,12 @@ class FeatureQuestion:
         chosen = chosen[np.argsort(-every.own_weight[chosen], kind="stable")]
         whole = samples.whole
         rows = tuple(
-            TouchedRow(every.key(place)[_FUNCTION], float(every.own_weight[place]) / whole)
+            FeatureRow(every.key(place)[_FUNCTION], float(every.own_weight[place]) / whole)
             for place in chosen[: self.limit].tolist()
             if whole > 0
         )
-        found, unavailable = None, None
+        found: Touched | None = None
+        unavailable: Unavailable | None = None
         if evidence.design.weights is None:
             unavailable = Unavailable(
                 "not_random", "Visits by hand are not a random sample, so they give no fleet estimates."
@@ -103,13 +82,17 @@ class FeatureQuestion:
             except NotEstimable as error:
                 unavailable = Unavailable(error.reason, str(error))
         return FeatureAnswer(
-            samples.kind,
-            totals(reading.functions, samples),
-            found,
-            None if found is None else _saved(found, self.speedup),
-            rows,
-            len(chosen),
-            unavailable,
+            selection=selection_echo(self.selection, samples.kind),
+            totals=totals(reading.functions, samples),
+            functions=self.functions,
+            speedup=self.speedup,
+            share=None if found is None else figure(found.share),
+            low_confidence=None if found is None else found.low_confidence,
+            visits=None if found is None else found.visits,
+            saved=None if found is None else figure(_saved(found, self.speedup)),
+            rows=rows,
+            rows_total=len(chosen),
+            because=unavailable,
         )
 
 

@@ -5,76 +5,27 @@ an instruction and its frequency. Each application is fitted on each platform se
 instruction differs between platforms.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.dvfs import fleet_fit, memory
-from analysis.dvfs.fleet_fit import FleetFit, from_frequencies
-from analysis.dvfs.memory import MemoryChange
+from analysis.dvfs.fleet_fit import Step, from_frequencies
 from analysis.errors import NotEstimable
-from analysis.measured import Measured
 from storage.arrays import Int64
 from storage.errors import BadSelection
+from storage.query.answers.figures import figure
+from storage.query.answers.frequency_fit import FrequencyFitAnswer, FrequencyFitRow, FrequencyStep
+from storage.query.answers.inputs import Unavailable, left_out
+from storage.query.facts.selection_echo import machine_selection_echo
 from storage.query.models.frequency_fit_inputs import FitInputs, read_fit_inputs
-from storage.query.models.frequency_options import USUAL, Wanted
-from storage.query.models.no_answer import Inputs, Unavailable
+from storage.query.models.frequency_options import USUAL, Wanted, memory_of
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 from storage.snapshots import query_budget
 
 MOST_ROWS = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class FittedSlowdown:
-    """The slowdown at one frequency."""
-
-    mhz: float
-    slowdown: Measured
-    """Time ratio − 1."""
-    naive: float
-    """Slowdown if all time were on the chip."""
-    at_memory: Measured | None
-    """Slowdown with the requested frequency of the memory; None: none was requested."""
-
-
-@dataclass(frozen=True, slots=True)
-class FitRow:
-    """One application on one platform."""
-
-    application: str
-    platform: str
-    cpu_seconds: float
-    """CPU time of the fleet in the covered time, as far as it was counted."""
-    visits: int
-    machines: int
-    fit: FleetFit | None
-    """None: `unavailable` says why."""
-    slowdowns: tuple[FittedSlowdown, ...]
-    lowest_mhz: Measured | None
-    """Lowest frequency that keeps the requested performance; `hi` is ∞ if an end of the interval has none."""
-    lowest_at_memory_mhz: Measured | None
-    """The same with the requested frequency of the memory."""
-    unavailable: Unavailable | None
-    unavailable_at_memory: Unavailable | None = None
-    """The reason why there is no lowest frequency with that memory, if one was requested and there is a fit."""
-
-
-@dataclass(frozen=True, slots=True)
-class FitAnswer:
-    """The rows with most CPU time, or the reason why there are none."""
-
-    performance: float
-    change: MemoryChange | None
-    rows: tuple[FitRow, ...]
-    rows_total: int
-    limits: tuple[str, ...]
-    """The limits of the model."""
-    inputs: Inputs
-    left_out: Mapping[str, int]
-    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,36 +36,37 @@ class FitQuestion:
     wanted: Wanted = USUAL
     limit: int = 20
 
-    def answer(self, reading: StoreReading) -> FitAnswer:
+    def answer(self, reading: StoreReading) -> FrequencyFitAnswer:
         """The fits. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         if not 1 <= self.limit <= MOST_ROWS:
             raise BadSelection(f"The number of rows must be from 1 to {MOST_ROWS}.", parameter="limit")
         found = read_fit_inputs(reading, self.selection)
         unavailable = _why_unavailable(found)
         rows, rows_total = ((), 0) if unavailable else _rows(found, self.wanted, self.limit)
-        return FitAnswer(
+        return FrequencyFitAnswer(
+            asked=machine_selection_echo(self.selection),
             performance=self.wanted.performance,
-            change=self.wanted.memory,
+            memory=memory_of(self.wanted.memory),
             rows=rows,
             rows_total=rows_total,
             limits=(*fleet_fit.LIMITS, *(memory.LIMITS if self.wanted.memory else ())),
+            left_out=left_out(found.left_out),
             inputs=found.inputs,
-            left_out=found.left_out,
-            unavailable=unavailable or _no_fit(rows, rows_total),
+            because=unavailable or _no_fit(rows, rows_total),
         )
 
 
-def _no_fit(rows: Sequence[FitRow], rows_total: int) -> Unavailable | None:
+def _no_fit(rows: Sequence[FrequencyFitRow], rows_total: int) -> Unavailable | None:
     """The reason if there are rows, but none of those shown has a fit; None: one has.
 
     It is the most common reason, with the sentence of the row with most CPU time among those that have it.
     """
-    reasons = [row.unavailable.reason for row in rows if row.unavailable is not None]
-    if not rows or any(row.fit is not None for row in rows):
+    reasons = [row.because.reason for row in rows if row.because is not None]
+    if not rows or any(row.base_mhz is not None for row in rows):
         return None
     most = max(reasons, key=reasons.count)
-    first = next(row for row in rows if row.unavailable is not None and row.unavailable.reason == most)
-    why = "" if first.unavailable is None else first.unavailable.detail
+    first = next(row for row in rows if row.because is not None and row.because.reason == most)
+    why = "" if first.because is None else first.because.detail
     return Unavailable(
         most,
         f"None of {len(rows):,} rows (of {rows_total:,}) has a fit; {first.application or '(none)'} "
@@ -138,7 +90,7 @@ def _why_unavailable(found: FitInputs) -> Unavailable | None:
     return None
 
 
-def _rows(found: FitInputs, wanted: Wanted, limit: int) -> tuple[tuple[FitRow, ...], int]:
+def _rows(found: FitInputs, wanted: Wanted, limit: int) -> tuple[tuple[FrequencyFitRow, ...], int]:
     """The fits of the pairs of an application and a platform with most CPU time, and the number of all pairs."""
     platforms = found.visits.names["platform"]
     platform = found.visits.values["platform"][found.visit]
@@ -147,7 +99,7 @@ def _rows(found: FitInputs, wanted: Wanted, limit: int) -> tuple[tuple[FitRow, .
     seconds = np.bincount(of, weights=found.seconds * found.visits.weight[found.visit], minlength=len(keys))
     order = np.argsort(of, kind="stable")
     parts = np.split(order, np.cumsum(np.bincount(of, minlength=len(keys)))[:-1])
-    rows: list[FitRow] = []
+    rows: list[FrequencyFitRow] = []
     for place in np.argsort(-seconds, kind="stable")[:limit].tolist():
         query_budget.checkpoint()
         application, there = divmod(int(keys[place]), len(platforms))
@@ -156,7 +108,9 @@ def _rows(found: FitInputs, wanted: Wanted, limit: int) -> tuple[tuple[FitRow, .
     return tuple(rows), len(keys)
 
 
-def _row(found: FitInputs, pairs: Int64, key: tuple[str, str], seconds: float, wanted: Wanted) -> FitRow:
+def _row(
+    found: FitInputs, pairs: Int64, key: tuple[str, str], seconds: float, wanted: Wanted
+) -> FrequencyFitRow:
     at = found.visit[pairs]
     machine = found.visits.values["machine"][at]
     counts = len(pairs), len(np.unique(machine))
@@ -171,19 +125,55 @@ def _row(found: FitInputs, pairs: Int64, key: tuple[str, str], seconds: float, w
             load=found.load[at],
         )
     except NotEstimable as error:
-        return FitRow(*key, seconds, *counts, None, (), None, None, Unavailable(error.reason, str(error)))
+        return FrequencyFitRow(
+            *key,
+            seconds,
+            *counts,
+            base_mhz=None,
+            off_chip=None,
+            on_chip_cpi=None,
+            waiting_ns=None,
+            slowdowns=(),
+            lowest_mhz=None,
+            lowest_at_memory_mhz=None,
+            lowest_at_memory_because=None,
+            steps=(),
+            load_correlation=None,
+            clipped=False,
+            low_confidence=True,
+            because=Unavailable(error.reason, str(error)),
+        )
     model = fit.sensitivity
     base = model.base_hz / 1e6
-    waiting = None if wanted.memory is None else wanted.memory.waiting
-    slowdowns = tuple(
-        FittedSlowdown(
-            mhz,
-            model.slowdown(mhz * 1e6),
-            base / mhz - 1,
-            None if waiting is None else model.slowdown(mhz * 1e6, waiting),
-        )
-        for mhz in wanted.grid(base)
-    )
     lowest, unavailable = wanted.lowest(model)
     other, other_unavailable = wanted.lowest_at_memory(model)
-    return FitRow(*key, seconds, *counts, fit, slowdowns, lowest, other, unavailable, other_unavailable)
+    return FrequencyFitRow(
+        *key,
+        seconds,
+        *counts,
+        base_mhz=base,
+        off_chip=figure(model.off_chip_share),
+        on_chip_cpi=figure(fit.on_chip_cycles),
+        waiting_ns=figure(fit.waiting_s, 1e9),
+        slowdowns=wanted.slowdowns(model, base),
+        lowest_mhz=figure(lowest),
+        lowest_at_memory_mhz=figure(other),
+        lowest_at_memory_because=other_unavailable,
+        steps=tuple(map(_step, fit.steps)),
+        load_correlation=fit.load_correlation,
+        clipped=fit.clipped,
+        low_confidence=model.low_confidence,
+        because=unavailable,
+    )
+
+
+def _step(step: Step) -> FrequencyStep:
+    return FrequencyStep(
+        mhz=step.hertz / 1e6,
+        visits=step.visits,
+        machines=step.machines,
+        ns_per_instruction=step.seconds * 1e9,
+        fitted=step.fitted * 1e9,
+        held_out=step.held_out,
+        naive=step.naive,
+    )

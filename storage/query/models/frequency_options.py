@@ -7,7 +7,9 @@ from analysis.dvfs.sensitivity import FleetSensitivity
 from analysis.errors import NotEstimable
 from analysis.measured import Measured
 from storage.errors import BadSelection
-from storage.query.models.no_answer import Unavailable
+from storage.query.answers.figures import figure
+from storage.query.answers.inputs import Unavailable
+from storage.query.answers.slowdowns import Memory, Slowdown
 
 MOST_FREQUENCIES = 50
 _MOST_MHZ = 100_000
@@ -43,6 +45,20 @@ class Wanted:
     def grid(self, base_mhz: float) -> tuple[float, ...]:
         """The frequencies of the answer, in MHz."""
         return self.frequencies_mhz or tuple(base_mhz * step for step in _STEPS)
+
+    def slowdowns(self, model: FleetSensitivity, base_mhz: float) -> tuple[Slowdown, ...]:
+        """The slowdowns at the frequencies of the answer."""
+        return tuple(
+            Slowdown(
+                mhz=mhz,
+                slowdown=figure(model.slowdown(mhz * 1e6)),
+                naive=base_mhz / mhz - 1,
+                at_memory=None
+                if self.memory is None
+                else figure(model.slowdown(mhz * 1e6, self.memory.waiting)),
+            )
+            for mhz in self.grid(base_mhz)
+        )
 
     def lowest(
         self, model: FleetSensitivity, waiting: float = 1.0
@@ -87,3 +103,10 @@ def memory_change(
             parameter="memory_mhz",
         )
     return MemoryChange(measured_mhz * 1e6, target_mhz * 1e6, part)
+
+
+def memory_of(change: MemoryChange | None) -> Memory | None:
+    """The requested change of the memory's frequency, as answers have it; None: none was requested."""
+    if change is None:
+        return None
+    return Memory(change.measured_hz / 1e6, change.target_hz / 1e6, change.part, change.waiting)

@@ -7,67 +7,22 @@ answer gives the source. Every prediction comes with the mean of the training mi
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from analysis.errors import NotEstimable
 from analysis.interference.component_regression import PieceFit
 from analysis.interference.pieces import NAMES
-from analysis.interference.target import Prediction, Target
+from analysis.interference.target import Target
 from storage.errors import BadSelection
-from storage.query.models.interference_ground import Ground, Known, Source
+from storage.query.answers.figures import figure
+from storage.query.answers.inputs import Unavailable, left_out
+from storage.query.answers.interference import InterferenceAnswer, MixAnswer, PieceRow, SoloRow
+from storage.query.facts.selection_echo import machine_selection_echo
+from storage.query.models.interference_ground import Ground, Known, chip_of
 from storage.query.models.interference_training import Wanted, train
-from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 
 MOST_NEIGHBOURS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """The function of one piece, or the reason why it has none."""
-
-    name: str
-    fit: PieceFit | None
-    unavailable: Unavailable | None
-
-
-@dataclass(frozen=True, slots=True)
-class Mix:
-    """The requested mix."""
-
-    lines: float
-    """Millions per second of all applications in the mix, with the target."""
-    gigabytes: float
-    """Per second."""
-    prediction: Prediction | None
-    unavailable: Unavailable | None
-
-
-@dataclass(frozen=True, slots=True)
-class TargetAnswer:
-    """The degradation of one application, or the reason why it is unknown."""
-
-    target: str
-    source: Source
-    platform: str
-    lines: str
-    """The counter used for lines brought into the cache; "": the one that the experiments counted."""
-    peak_gbs: float | None
-    peak_is_seen: bool
-    solo: Known | None
-    model: Target | None
-    pieces: tuple[Piece, ...]
-    mix: Mix | None
-    """None: no mix was requested, or there is no model."""
-    neighbours: Mapping[str, Known]
-    """Applications with known pressure, including the target."""
-    strangers: int
-    """Visits of the target beside applications with unknown pressure: they are not used for training."""
-    inputs: Inputs
-    left_out: Mapping[str, int]
-    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +42,7 @@ class TargetQuestion:
     experiments: str = ""
     """The set of experiments that trains the model; "": the fleet's visits, else the target's newest set."""
 
-    def answer(self, reading: StoreReading) -> TargetAnswer:
+    def answer(self, reading: StoreReading) -> InterferenceAnswer:
         """The degradation. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
         wanted = Wanted(self.selection, (self.target,), self.platform, self.peak_gbs, self.experiments)
@@ -95,22 +50,27 @@ class TargetQuestion:
         ground, trained = found.ground, found.models.get(self.target)
         model = trained.model if trained else None
         known = ground.known
-        return TargetAnswer(
+        rows = _rows(model) if model else ()
+        return InterferenceAnswer(
+            asked=machine_selection_echo(self.selection),
             target=self.target,
             source=found.source,
-            platform=ground.platform,
-            lines=ground.lines,
-            peak_gbs=ground.peak_gbs if np.isfinite(ground.peak_gbs) else None,
-            peak_is_seen=ground.peak_is_seen,
-            solo=known.get(self.target),
-            model=model,
-            pieces=_pieces(model) if model else (),
-            mix=_mix(self, ground, known, model) if model and self.beside else None,
-            neighbours=known,
+            chip=chip_of(ground),
+            solo=_solo(self.target, known[self.target]) if self.target in known else None,
+            typical_lines=float(model.typical.cache[0]) if model else None,
+            typical_gigabytes=float(model.typical.bandwidth[0]) if model else None,
+            mixes=model.observations if model else 0,
             strangers=trained.training.left_out if trained else 0,
+            baseline=model.baseline if model else None,
+            baseline_error=model.baseline_error if model else None,
+            error=model.error if model else None,
+            rows=rows,
+            rows_total=len(rows),
+            mix=_mix(self, ground, known, model) if model and self.beside else None,
+            neighbours=tuple(_solo(name, known[name]) for name in sorted(known)),
+            left_out=left_out(ground.left_out),
             inputs=ground.inputs,
-            left_out=ground.left_out,
-            unavailable=found.unavailable.get(self.target),
+            because=found.unavailable.get(self.target),
         )
 
 
@@ -143,20 +103,66 @@ def _check(question: TargetQuestion) -> None:
         raise BadSelection("The busy cores of an application must be above 0, at most 10000.")
 
 
-def _pieces(model: Target) -> tuple[Piece, ...]:
-    return tuple(
-        Piece(name, piece, None)
-        if isinstance(piece, PieceFit)
-        else Piece(name, None, Unavailable(piece.reason, str(piece)))
-        for name, piece in zip(NAMES, model.pieces, strict=True)
+def _solo(application: str, known: Known) -> SoloRow:
+    return SoloRow(
+        application=application,
+        cpi=known.cpi,
+        time_s=known.time_s,
+        lines=known.lines_per_cpu_s,
+        gigabytes=known.gigabytes_per_cpu_s,
+        cores=known.cores,
+        visits=known.visits,
+        runs=known.runs,
     )
 
 
-def _mix(question: TargetQuestion, ground: Ground, known: Mapping[str, Known], model: Target) -> Mix:
+def _rows(model: Target) -> tuple[PieceRow, ...]:
+    return tuple(_row(name, piece) for name, piece in zip(NAMES, model.pieces, strict=True))
+
+
+def _row(name: str, piece: PieceFit | NotEstimable) -> PieceRow:
+    """The function of one piece, or the reason why it has none."""
+    if not isinstance(piece, PieceFit):
+        return PieceRow(
+            piece=name,
+            mixes=0,
+            outliers=0,
+            intercept=None,
+            cache=None,
+            bandwidth=None,
+            cache_mean=None,
+            cache_sigma=None,
+            bandwidth_mean=None,
+            bandwidth_sigma=None,
+            r2=None,
+            f_p=None,
+            t_p=(),
+            because=Unavailable(piece.reason, str(piece)),
+        )
+    (cache_mean, bandwidth_mean), (cache_sigma, bandwidth_sigma) = piece.mean.tolist(), piece.sigma.tolist()
+    return PieceRow(
+        piece=name,
+        mixes=piece.observations,
+        outliers=piece.outliers,
+        intercept=piece.plane.intercept,
+        cache=piece.plane.cache,
+        bandwidth=piece.plane.bandwidth,
+        cache_mean=cache_mean,
+        cache_sigma=cache_sigma,
+        bandwidth_mean=bandwidth_mean,
+        bandwidth_sigma=bandwidth_sigma,
+        r2=piece.r2,
+        f_p=piece.f_p,
+        t_p=tuple(piece.t_p.tolist()),
+        because=None,
+    )
+
+
+def _mix(question: TargetQuestion, ground: Ground, known: Mapping[str, Known], model: Target) -> MixAnswer:
     unknown = sorted({name for name, _ in question.beside if name not in known})
     if unknown:
         detail = f"The pressure of {', '.join(unknown)} is unknown: {ground.stranger()}."
-        return Mix(np.nan, np.nan, None, Unavailable("too_little", detail))
+        return _no_mix(None, None, Unavailable("too_little", detail))
     own = known[question.target]
     if question.cores is None:
         lines, gigabytes = (float(each[0]) for each in (model.typical.cache, model.typical.bandwidth))
@@ -167,6 +173,28 @@ def _mix(question: TargetQuestion, ground: Ground, known: Mapping[str, Known], m
         lines += known[name].lines_per_cpu_s * cores
         gigabytes += known[name].gigabytes_per_cpu_s * cores
     try:
-        return Mix(lines, gigabytes, model.predict(lines, gigabytes), None)
+        found = model.predict(lines, gigabytes)
     except NotEstimable as error:
-        return Mix(lines, gigabytes, None, Unavailable(error.reason, str(error)))
+        return _no_mix(lines, gigabytes, Unavailable(error.reason, str(error)))
+    return MixAnswer(
+        lines=lines,
+        gigabytes=gigabytes,
+        degradation=figure(found.degradation),
+        baseline=found.baseline,
+        piece=NAMES[found.piece],
+        extrapolated=found.extrapolated,
+        because=None,
+    )
+
+
+def _no_mix(lines: float | None, gigabytes: float | None, because: Unavailable) -> MixAnswer:
+    """A mix without a prediction; its pressure is None if a neighbour's is unknown."""
+    return MixAnswer(
+        lines=lines,
+        gigabytes=gigabytes,
+        degradation=None,
+        baseline=None,
+        piece=None,
+        extrapolated=None,
+        because=because,
+    )

@@ -13,8 +13,8 @@ from analysis.interference.target import fit_target
 from storage import calibrations, experiments
 from storage.calibrations import Kind
 from storage.experiments import ExperimentSet, Part
+from storage.query.answers.inputs import Inputs, Unavailable
 from storage.query.models.interference_ground import Known, TrainedTarget
-from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.store_reading import StoreReading
 
 

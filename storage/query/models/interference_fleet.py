@@ -7,9 +7,9 @@ from analysis.errors import NotEstimable
 from analysis.interference.colocation import LEAST_ALONE, Solo, training
 from analysis.interference.pieces import of_peak
 from analysis.interference.target import fit_target
+from storage.query.answers.inputs import Inputs, Unavailable
 from storage.query.models.interference_ground import Known, TrainedTarget
 from storage.query.models.interference_inputs import InterferenceInputs
-from storage.query.models.no_answer import Inputs, Unavailable
 
 
 @dataclass(frozen=True, slots=True)

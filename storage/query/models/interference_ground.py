@@ -6,11 +6,13 @@ trains all models of an answer, and the answer names it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Protocol
 
 from analysis.interference.colocation import Training
 from analysis.interference.target import Target
-from storage.query.models.no_answer import Inputs, Unavailable
+from storage.query.answers.inputs import Inputs, Unavailable
+from storage.query.answers.interference import Chip, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +84,15 @@ class Ground(Protocol):
         """The reason why an application is not among the known ones, as text to follow its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The source that trained the models of an answer."""
-
-    experiments: str = ""
-    """Name of the set; "": the fleet's visits."""
-    visits: int = 0
-    """Visits beside others used for training; a visit with two of the targets counts twice."""
-    runs: int = 0
-    """Runs of experiments beside others, counted likewise."""
-    instead_of: Unavailable | None = None
-    """The reason why the fleet's visits did not train them, if experiments did that the query did not name."""
-
-
 def source_of(ground: Ground, models: Mapping[str, TrainedTarget], instead_of: Unavailable | None) -> Source:
     """The source of these models."""
     trained = sum(found.model.observations for found in models.values())
     if ground.experiments:
-        return Source(ground.experiments, runs=trained, instead_of=instead_of)
-    return Source(visits=trained)
+        return Source("experiments", ground.experiments, visits=0, runs=trained, instead_of_visits=instead_of)
+    return Source("visits", None, visits=trained, runs=0, instead_of_visits=None)
+
+
+def chip_of(ground: Ground) -> Chip:
+    """The chips of the data."""
+    peak = ground.peak_gbs if isfinite(ground.peak_gbs) else None
+    return Chip(ground.platform, ground.lines, peak, ground.peak_is_seen)

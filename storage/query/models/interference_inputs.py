@@ -16,7 +16,7 @@ from analysis.interference.colocation import Chips, Solo, alone
 from storage import calibrations
 from storage.arrays import Bool, Float, Int64, weight_at
 from storage.calibrations import Kind
-from storage.query.models.no_answer import Inputs
+from storage.query.answers.inputs import Inputs
 from storage.query.observed.counter_totals import read_totals
 from storage.query.observed.counters import Pairs, read_failures, read_pairs
 from storage.query.observed.machine_cpus import MachineCpus, read_machine_cpus
@@ -102,7 +102,7 @@ def read_interference_inputs(
         lines=lines,
         peak_gbs=peak,
         peak_is_seen=seen,
-        inputs=Inputs(
+        inputs=Inputs.of(
             visits.coverage,
             len(visits),
             int(usable.sum()),

@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 
 from storage import experiments
 from storage.errors import BadSelection, UnknownExperiments
+from storage.query.answers.inputs import Inputs, Unavailable
+from storage.query.answers.interference import Source
 from storage.query.estimation.sampling_design import Coverage
 from storage.query.facts.visit_scan import campaign_of
 from storage.query.models.interference_experiments import read_experiment_ground
 from storage.query.models.interference_fleet import FleetGround
-from storage.query.models.interference_ground import Ground, Source, TrainedTarget, source_of
+from storage.query.models.interference_ground import Ground, TrainedTarget, source_of
 from storage.query.models.interference_inputs import read_interference_inputs
-from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.observed.machines import check_machines
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
@@ -67,7 +68,7 @@ def _by_named(reading: StoreReading, wanted: Wanted) -> Trained:
     check_machines(selection)
     campaign_of(reading.connection, selection)
     asked_s = (selection.end - selection.start).total_seconds()
-    inputs = Inputs(Coverage(random=False, asked_s=asked_s), 0, 0)
+    inputs = Inputs.of(Coverage(random=False, asked_s=asked_s), 0, 0)
     ground = read_experiment_ground(
         reading,
         named.on(_is_meant(selection, wanted.platform)),

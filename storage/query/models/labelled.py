@@ -12,6 +12,7 @@ import numpy as np
 
 from storage.arrays import Float, Int64, sum_at, weight_at
 from storage.query.access_path import CellPlan, Shape
+from storage.query.answers.totals import Totals
 from storage.query.estimation.estimates import estimates
 from storage.query.estimation.sampling_design import read_design
 from storage.query.estimation.visit_evidence import Visits
@@ -27,7 +28,7 @@ from storage.query.facts.visit_scan import (
 )
 from storage.query.selections.selection import Selection
 from storage.query.shapes.table import all_rows
-from storage.query.shapes.totals import Totals, totals
+from storage.query.shapes.totals import sums, totals
 from storage.query.store_reading import StoreReading
 from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import TooMuch
@@ -116,7 +117,7 @@ def _totals(
     seen = np.flatnonzero(visits.selected)
     moments = visits.moments(PerVisit(np.zeros(len(seen), np.int64), seen, visits.selected[seen], 1))
     (estimate,) = estimates(moments, 1)
-    behind = totals(reading.functions, samples)
+    behind = sums(reading.functions, samples)
     if len(seen):
         behind = replace(behind, estimate=None if estimate is None else estimate.units)
     return replace(
@@ -127,7 +128,7 @@ def _totals(
         visits=len(seen),
         profiles=int((profiles.samples > 0).sum()),
         coverage=visits.design.coverage,
-    )
+    ).answer()
 
 
 def _parts(profiles: Profiles) -> int:

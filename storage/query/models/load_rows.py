@@ -10,7 +10,7 @@ from analysis.smt.fleet import of_both, of_cluster
 from analysis.smt.machine import CountedLoad, MachineLoad
 from analysis.weights import Weights
 from storage.arrays import Int64
-from storage.query.estimation.estimates import Interval
+from storage.query.answers.figures import Interval
 from storage.query.observed.machines import MachineVisits
 from storage.snapshots import query_budget
 

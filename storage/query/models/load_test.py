@@ -4,48 +4,23 @@ from dataclasses import dataclass
 
 from analysis.audits.load_test import Representative, against_production
 from analysis.errors import NotEstimable
+from storage.query.answers.diff import DiffRow
+from storage.query.answers.figures import Figure, figure
+from storage.query.answers.inputs import Unavailable
+from storage.query.answers.load_test import DifferingRow, LoadTestAnswer
 from storage.query.estimation.visit_tables import visit_table
-from storage.query.facts.visit_scan import SampleType
-from storage.query.models.no_answer import Unavailable
+from storage.query.facts.selection_echo import selection_echo
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
-from storage.query.shapes.diff import Compared, DiffRow, compared, visit_numbers
+from storage.query.shapes.diff import Compared, compared, visit_numbers
 from storage.query.shapes.frame_keys import split_keys
-from storage.query.shapes.totals import Totals, totals
+from storage.query.shapes.totals import totals
 from storage.query.store_reading import StoreReading
 
 MOST_ROWS = 2_000
 """Rows compared, the heaviest of either side."""
 _SEED = 1
 """Equal queries have equal results."""
-
-
-@dataclass(frozen=True, slots=True)
-class DifferingRow:
-    """A function whose share in the test differs significantly from production."""
-
-    key: dict[str, str]
-    test: float
-    """Self share, 0…1."""
-    production: float
-    lo: float
-    """Interval of test minus production, at the level of `found.diff`."""
-    hi: float
-
-
-@dataclass(frozen=True, slots=True)
-class LoadTestAnswer:
-    """The test beside production, or the reason why they cannot be compared."""
-
-    kind: SampleType
-    test_totals: Totals
-    production_totals: Totals
-    by: tuple[str, ...]
-    found: Representative | None
-    rows: tuple[DifferingRow, ...]
-    """Largest difference first."""
-    rows_total: int
-    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +52,23 @@ class LoadTestQuestion:
             except NotEstimable as error:
                 unavailable = Unavailable(error.reason, str(error))
         return LoadTestAnswer(
-            both[0].kind, behind[0], behind[1], self.by, found, rows[: self.limit], len(rows), unavailable
+            selection=selection_echo(self.test, both[0].kind),
+            base=selection_echo(self.production, both[0].kind),
+            totals=behind[0],
+            base_totals=behind[1],
+            by=self.by,
+            representative=None if found is None else found.representative,
+            distance=None if found is None else found.distance,
+            matched=None if found is None else figure(found.matched),
+            floor=None if found is None else figure(found.floor),
+            p=None if found is None else found.p,
+            covered=None if found is None else found.covered,
+            compared_visits=None if found is None else found.compared_visits,
+            compared_samples=None if found is None else found.compared_samples,
+            rows=rows[: self.limit],
+            rows_total=len(rows),
+            interval_level=None if found is None else found.diff.level,
+            because=unavailable,
         )
 
 
@@ -90,9 +81,8 @@ def _held_against(sides: Compared, sample: float) -> Representative:
 
 
 def _row(row: DiffRow, found: Representative, place: int) -> DifferingRow:
-    return DifferingRow(
-        row.key, row.a_share, row.b_share, float(found.diff.lo[place]), float(found.diff.hi[place])
-    )
+    delta = Figure(row.a_share - row.b_share, float(found.diff.lo[place]), float(found.diff.hi[place]))
+    return DifferingRow(row.key, row.a_share, row.b_share, delta)
 
 
 def _unit(both: list[Samples]) -> float:

@@ -18,8 +18,8 @@ from storage import calibrations
 from storage.arrays import Bool, Int64
 from storage.calibrations import Calibration, Kind
 from storage.errors import BadSelection
+from storage.query.answers.inputs import Unavailable
 from storage.query.models.coefficients import Coefficients
-from storage.query.models.no_answer import Unavailable
 from storage.query.observed.cpus import LogicalCpus, read_cpus
 from storage.query.observed.machines import MachineVisits, read_machine_visits
 from storage.query.observed.thread_cycles import ThreadCycles, read_thread_cycles

@@ -20,12 +20,21 @@ from analysis.smt.capacity import Capacity
 from analysis.smt.machine_choice import Choice, MachineType, choose
 from analysis.smt.served_work import ServedWork, compare
 from storage.errors import BadSelection
-from storage.query.estimation.estimates import Interval
-from storage.query.models.apu import MOST_ROWS, ApuAnswer, ApuQuestion
-from storage.query.models.capacity import CapacityAnswer, CapacityQuestion
+from storage.query.answers.figures import Interval
+from storage.query.answers.inputs import Unavailable, left_out
+from storage.query.answers.machine_types import MachineTypesAnswer, TypeRow
+from storage.query.facts.selection_echo import machine_selection_echo
+from storage.query.models.apu import MOST_ROWS, ApuQuestion, CoreLoads, coefficient
+from storage.query.models.capacity import CapacityQuestion, Forecasts
+from storage.query.models.compared_types import (
+    Comparison,
+    apu_of,
+    compared_loads,
+    compared_work,
+    type_row,
+)
 from storage.query.models.load_rows import LoadRow
 from storage.query.models.machine_loads import MOST_UNCOUNTED, CoreTimes, read_core_times
-from storage.query.models.no_answer import Unavailable
 from storage.query.selections.matchers import Matcher, Operator
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
@@ -49,8 +58,8 @@ class MachineRates:
 class Served:
     """The capacity of each type, and both compared by each measure of load, or the reason why not."""
 
-    old: CapacityAnswer
-    new: CapacityAnswer
+    old: Forecasts
+    new: Forecasts
     by_utilisation: ServedWork | Unavailable
     by_apu: ServedWork | Unavailable
     """By counters if `counted`, else from the operating systems' times."""
@@ -65,28 +74,6 @@ class Served:
         """The reason if neither comparison exists."""
         neither = isinstance(self.by_utilisation, Unavailable) and isinstance(self.by_apu, Unavailable)
         return self.by_utilisation if neither and isinstance(self.by_utilisation, Unavailable) else None
-
-
-@dataclass(frozen=True, slots=True)
-class MachineTypesAnswer:
-    """Both types' loads and their comparison, or the reason why there is none."""
-
-    apu: ApuAnswer
-    """The answer with the loads."""
-    old: LoadRow | None
-    """None: no visit of the type has an APU."""
-    new: LoadRow | None
-    choice: Choice | None
-    """Comparison under equal traffic; None also if request rates were given."""
-    served: Served | None
-    """Comparison at equal load; None without request rates."""
-    counted: bool
-    """APU is from counters of cycles; False: from the operating systems' times."""
-    unavailable: Unavailable | None
-
-    def apu_of(self, row: LoadRow) -> Interval:
-        """The APU of a type that is used for the comparison."""
-        return _apu(row, counted=self.counted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,20 +98,53 @@ class MachineTypesQuestion:
         if self.old == self.new:
             raise BadSelection("Name two different machine types.", parameter="new")
         times = read_core_times(reading, self.selection)
-        found = ApuQuestion(self.selection, _PLATFORM, self.coefficient, MOST_ROWS).answer(reading, times)
+        found = ApuQuestion(self.selection, _PLATFORM, self.coefficient, MOST_ROWS).loads(reading, times)
         rows = {row.value: row for row in found.loads}
         old, new = rows.get(self.old), rows.get(self.new)
         if self.rates is not None:
-            served = self._served(reading, times, self.rates)
-            return MachineTypesAnswer(found, old, new, None, served, served.counted, served.unavailable)
+            served = self.served(reading, times, self.rates)
+            comparison = compared_work(served.by_utilisation, served.by_apu)
+            of_types = (
+                type_row(self.old, self.old_price, old, served.old, counted=served.counted),
+                type_row(self.new, self.new_price, new, served.new, counted=served.counted),
+            )
+            return self._answer(found, of_types, comparison, served.unavailable, counted=served.counted)
         counted = _counted(old) and _counted(new)
         choice = self._choice(found, old, new, counted=counted)
-        if isinstance(choice, Unavailable):
-            return MachineTypesAnswer(found, old, new, None, None, counted, choice)
-        return MachineTypesAnswer(found, old, new, choice, None, counted, None)
+        unavailable = choice if isinstance(choice, Unavailable) else None
+        comparison = compared_loads(choice if isinstance(choice, Choice) else None)
+        of_types = (
+            type_row(self.old, self.old_price, old, None, counted=counted),
+            type_row(self.new, self.new_price, new, None, counted=counted),
+        )
+        return self._answer(found, of_types, comparison, unavailable, counted=counted)
+
+    def _answer(
+        self,
+        found: CoreLoads,
+        of_types: tuple[TypeRow, TypeRow],
+        comparison: Comparison,
+        unavailable: Unavailable | None,
+        *,
+        counted: bool,
+    ) -> MachineTypesAnswer:
+        rates = self.rates
+        return MachineTypesAnswer(
+            asked=machine_selection_echo(self.selection),
+            basis="equal_traffic" if rates is None else "request_rates",
+            full=None if rates is None else rates.full,
+            step_seconds=None if rates is None else rates.step_s,
+            apu_basis=None if unavailable is not None else "counters" if counted else "operating_system",
+            **comparison,
+            rows=tuple(row for row in of_types if row.visits),
+            coefficients=tuple(map(coefficient, found.coefficients)),
+            left_out=left_out(found.left_out),
+            inputs=found.inputs,
+            because=unavailable,
+        )
 
     def _choice(
-        self, found: ApuAnswer, old: LoadRow | None, new: LoadRow | None, *, counted: bool
+        self, found: CoreLoads, old: LoadRow | None, new: LoadRow | None, *, counted: bool
     ) -> Choice | Unavailable:
         if found.unavailable is not None:
             return found.unavailable
@@ -141,8 +161,9 @@ class MachineTypesQuestion:
         except NotEstimable as error:
             return Unavailable(error.reason, str(error))
 
-    def _served(self, reading: StoreReading, times: CoreTimes, rates: MachineRates) -> Served:
-        answers = []
+    def served(self, reading: StoreReading, times: CoreTimes, rates: MachineRates) -> Served:
+        """The types at equal load; `times` are those of the selection. Raises as `answer`."""
+        forecasts = []
         names = np.array(times.visits.names[_PLATFORM], np.str_)
         for parameter, platform, of in (
             ("old_rates", self.old, rates.old),
@@ -155,12 +176,12 @@ class MachineTypesQuestion:
             )
             try:
                 is_one = (names == platform)[times.visits.values[_PLATFORM]]
-                answers.append(question.answer(reading, times.of(is_one)))
+                forecasts.append(question.forecasts(reading, times.of(is_one)))
             except BadSelection as error:
                 if error.parameter == "rates":
                     error.parameter = parameter
                 raise
-        old, new = answers
+        old, new = forecasts
         by_utilisation = self._compared(old.by_utilisation, new.by_utilisation)
         if old.counted and new.counted:
             return Served(old, new, by_utilisation, self._compared(old.by_hardware, new.by_hardware))
@@ -183,12 +204,8 @@ def _counted(row: LoadRow | None) -> bool:
     return row is not None and known is not None and row.visits - known.visits <= MOST_UNCOUNTED * row.visits
 
 
-def _apu(row: LoadRow, *, counted: bool) -> Interval:
-    return row.counted.apu if counted and row.counted is not None else row.apu
-
-
 def _type(price: float, row: LoadRow, *, counted: bool) -> MachineType:
-    return MachineType(price, _measured(row.utilisation), _measured(_apu(row, counted=counted)))
+    return MachineType(price, _measured(row.utilisation), _measured(apu_of(row, counted=counted)))
 
 
 def _measured(found: Interval) -> Measured:

@@ -1,6 +1,5 @@
 """Chooses applications to share machines so that none is slowed down more than allowed (DIGEST I7)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 
@@ -9,10 +8,12 @@ import numpy as np
 from analysis.errors import NotEstimable
 from analysis.interference.advisor import Tenant, place
 from storage.errors import BadSelection
+from storage.query.answers.inputs import Unavailable, left_out
+from storage.query.answers.placement import PlacedRow, PlacementAnswer
+from storage.query.facts.selection_echo import machine_selection_echo
 from storage.query.models.interference import check_peak, refuse_applications
-from storage.query.models.interference_ground import Source
+from storage.query.models.interference_ground import chip_of
 from storage.query.models.interference_training import Trained, Wanted, train
-from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 
@@ -20,43 +21,6 @@ MOST_TENANTS = 200
 MOST_MACHINES = 200
 _LOOKS = 20_000
 """Exchanges that the search evaluates: about a second, since the query is interactive."""
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """One of the programs to be placed."""
-
-    application: str
-    machine: int | None
-    """From 0; None: see `unavailable`."""
-    most: float | None
-    """Allowed degradation; None: any."""
-    degradation: float | None
-    """Predicted degradation beside its neighbours, 0 alone; None: no model predicts it."""
-    kept: bool | None
-    """Whether its limit is kept; None: the program is not placed."""
-    unavailable: Unavailable | None
-
-
-@dataclass(frozen=True, slots=True)
-class PlacementAnswer:
-    """The best placement found, or the reason why there is none."""
-
-    source: Source
-    """Source of all models: the fleet's visits, or one set of experiments."""
-    platform: str
-    lines: str
-    peak_gbs: float | None
-    peak_is_seen: bool
-    machines: int
-    slots: int
-    rows: tuple[Placed, ...]
-    """In the order of the question."""
-    ended: bool
-    """The search ended because no exchange improves the result; False: it reached its limit."""
-    inputs: Inputs
-    left_out: Mapping[str, int]
-    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +49,19 @@ class PlacementQuestion:
             reading, Wanted(self.selection, targets, self.platform, self.peak_gbs, self.experiments)
         )
         ground = found.ground
-        rows, ended, unavailable = _placed(self, found)
+        rows, ended, because = _placed(self, found)
         return PlacementAnswer(
+            asked=machine_selection_echo(self.selection),
             source=found.source,
-            platform=ground.platform,
-            lines=ground.lines,
-            peak_gbs=ground.peak_gbs if np.isfinite(ground.peak_gbs) else None,
-            peak_is_seen=ground.peak_is_seen,
+            chip=chip_of(ground),
             machines=self.machines,
             slots=self.slots,
             rows=rows,
+            rows_total=len(rows),
             ended=ended,
+            left_out=left_out(ground.left_out),
             inputs=ground.inputs,
-            left_out=ground.left_out,
-            unavailable=unavailable,
+            because=because,
         )
 
 
@@ -121,12 +84,12 @@ def _check(question: PlacementQuestion) -> None:
 
 def _placed(
     question: PlacementQuestion, found: Trained
-) -> tuple[tuple[Placed, ...], bool, Unavailable | None]:
+) -> tuple[tuple[PlacedRow, ...], bool, Unavailable | None]:
     lacking = found.unavailable
     if lacking:
         # The effect of a program without known pressure on the others is unknown, so none can be placed.
         rows = tuple(
-            Placed(name, None, most, None, None, lacking.get(name)) for name, most in question.tenants
+            PlacedRow(name, None, most, None, None, lacking.get(name)) for name, most in question.tenants
         )
         first = next(iter(lacking.values()))
         if len(lacking) == 1:
@@ -147,13 +110,13 @@ def _placed(
         return (), False, Unavailable(error.reason, str(error))
     machine = {tenant: at for at, members in enumerate(placement.machines) for tenant in members}
     rows = tuple(
-        Placed(
+        PlacedRow(
             application=name,
             machine=machine[number],
             most=most,
             degradation=value if np.isfinite(value := placement.degradation[number]) else None,
             kept=number not in placement.unmet,
-            unavailable=None,
+            because=None,
         )
         for number, (name, most) in enumerate(question.tenants)
     )

@@ -6,6 +6,7 @@ machines that cannot count are not in the ratio; the answer gives their number a
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import starmap
 
 import numpy as np
@@ -14,12 +15,16 @@ from analysis import ratios
 from analysis.measured import Measured
 from storage.arrays import Int64
 from storage.errors import BadSelection
+from storage.query.answers.figures import figure
+from storage.query.answers.inputs import Inputs, Unavailable
+from storage.query.answers.ratios import RatioAnswer, RatioRow
 from storage.query.estimation.covered_time import HOUR_S
-from storage.query.models.no_answer import Inputs, Unavailable
+from storage.query.facts.selection_echo import machine_selection_echo
 from storage.query.observed.counters import Counters, Pairs, read_failures
 from storage.query.observed.machines import LABELS, MachineVisits, read_machine_visits
 from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
+from storage.query.selections.times import format_time
 from storage.query.store_reading import StoreReading
 
 MOST_ROWS = 10_000
@@ -51,8 +56,8 @@ DERIVED: Mapping[str, Derived] = {
 
 
 @dataclass(frozen=True, slots=True)
-class RatioRow:
-    """One ratio."""
+class CountedRatio:
+    """One ratio, with open ends of its interval."""
 
     key: dict[str, str]
     start: int | None
@@ -70,13 +75,11 @@ class RatioRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RatioAnswer:
+class CountedRatios:
     """The rows with the largest denominators, or the reason why there are none."""
 
     derived: Derived
-    by: tuple[str, ...]
-    step_s: int
-    rows: tuple[RatioRow, ...]
+    rows: tuple[CountedRatio, ...]
     rows_total: int
     inputs: Inputs
     unavailable: Unavailable | None
@@ -94,7 +97,22 @@ class RatioQuestion:
     limit: int = 100
 
     def answer(self, reading: StoreReading) -> RatioAnswer:
-        """The ratios. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        """The answer. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        found = self.ratios(reading)
+        return RatioAnswer(
+            asked=machine_selection_echo(self.selection),
+            ratio=f"{found.derived.y} / {found.derived.x}",
+            unit=found.derived.unit,
+            by=self.by,
+            step_seconds=self.step_s,
+            rows=tuple(map(_row, found.rows)),
+            rows_total=found.rows_total,
+            inputs=found.inputs,
+            because=found.unavailable,
+        )
+
+    def ratios(self, reading: StoreReading) -> CountedRatios:
+        """The ratios with open ends. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         derived = derived_of(self.ratio)
         _check_keys(self.by)
         _check_step(self.step_s, self.selection)
@@ -103,10 +121,23 @@ class RatioQuestion:
         counters = Counters(reading.connection, self.selection, visits)
         pairs, named = named_pairs(reading, self.selection, counters, derived, by_application=applications)
         failures = read_failures(reading.connection, self.selection, visits, (derived.y, derived.x))
-        inputs = Inputs(visits.coverage, len(visits), len(np.unique(pairs.visit)), failures)
+        inputs = Inputs.of(visits.coverage, len(visits), len(np.unique(pairs.visit)), failures)
         unavailable = _why_unavailable(visits, pairs, derived, applications=applications)
         rows = () if unavailable else _rows(visits, pairs, named, derived, self.by, self.step_s)
-        return RatioAnswer(derived, self.by, self.step_s, rows[: self.limit], len(rows), inputs, unavailable)
+        return CountedRatios(derived, rows[: self.limit], len(rows), inputs, unavailable)
+
+
+def _row(found: CountedRatio) -> RatioRow:
+    return RatioRow(
+        key=found.key,
+        from_=None if found.start is None else format_time(datetime.fromtimestamp(found.start, UTC)),
+        ratio=figure(found.value),
+        low_confidence=found.low_confidence,
+        visits=found.visits,
+        machines=found.machines,
+        numerator=found.y,
+        denominator=found.x,
+    )
 
 
 def derived_of(ratio: str) -> Derived:
@@ -219,7 +250,7 @@ def _rows(  # noqa: PLR0917 - one step of the answer
     derived: Derived,
     by: tuple[str, ...],
     step_s: int,
-) -> tuple[RatioRow, ...]:
+) -> tuple[CountedRatio, ...]:
     """All rows, the largest denominator first; rows of one key in order of time."""
     columns: list[Int64] = []
     texts: list[Mapping[int, str]] = []
@@ -238,10 +269,10 @@ def _rows(  # noqa: PLR0917 - one step of the answer
     machine = visits.values["machine"][pairs.visit]
     machines = np.bincount(np.unique((row << 32) | machine) >> 32, minlength=len(keys))
 
-    def made(place: int, key: list[int]) -> RatioRow:
+    def made(place: int, key: list[int]) -> CountedRatio:
         known = np.isfinite(found.value[place])
         ends = (float(end[place]) * derived.factor for end in (found.value, found.lo, found.hi))
-        return RatioRow(
+        return CountedRatio(
             key={label: text.get(id_, "") for label, text, id_ in zip(by, texts, key[:-1], strict=True)},
             start=key[-1] if step_s else None,
             value=Measured(*ends) if known else None,

@@ -14,45 +14,15 @@ from analysis.confidence import LEVEL
 from analysis.measured import Measured
 from analysis.ratios import Ratios
 from storage.errors import BadSelection
-from storage.query.models.no_answer import Inputs, Unavailable
+from storage.query.answers.figures import figure
+from storage.query.answers.inputs import Inputs, Unavailable
+from storage.query.answers.side_by_side import SideAnswer, SideRow
+from storage.query.facts.selection_echo import machine_selection_echo
 from storage.query.models.ratios import DERIVED, Derived, named_pairs, of_rows
 from storage.query.observed.counters import Counters, read_failures
 from storage.query.observed.machines import read_machine_visits
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
-
-
-@dataclass(frozen=True, slots=True)
-class SideRow:
-    """One figure on both platforms."""
-
-    name: str
-    unit: str
-    first: Measured | None
-    """None, like `second`: no visit counted it there."""
-    second: Measured | None
-    factor: Measured | None
-    """second ÷ first."""
-    p: float | None
-    """P-value of the hypothesis that the two are equal."""
-    significant: bool
-    """The interval excludes 1. At most 5 % of the figures marked so are false."""
-    low_confidence: bool
-    """Fewer than three visits of one of the platforms contribute."""
-    suspect: bool
-    """They surely differ tenfold: the events may not count the same thing."""
-    visits: tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class SideAnswer:
-    """All figures that either platform has, or the reason why there are none."""
-
-    rows: tuple[SideRow, ...]
-    level: float
-    """Level of the factors' intervals, 0.95…1."""
-    inputs: Inputs
-    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +42,19 @@ class SideQuestion:
         sides = [names.index(name) if name in names else -1 for name in (self.first, self.second)]
         platform = visits.values["platform"]
         here = np.isin(platform, sides)
-        inputs = Inputs(visits.coverage, len(visits), 0)
+        inputs = Inputs.of(visits.coverage, len(visits), 0)
         lacking = [name for name, side in zip((self.first, self.second), sides, strict=True) if side < 0]
         if lacking and len(visits):
-            return SideAnswer(
-                (),
-                LEVEL,
-                inputs,
-                Unavailable("too_little", f"No visit of the selection was on {' or '.join(lacking)}."),
-            )
+            why = f"No visit of the selection was on {' or '.join(lacking)}."
+            return self._answer((), LEVEL, inputs, Unavailable("too_little", why))
         if not len(visits) or visits.weights is None:
             why = (
                 "No visit of the selection has been ingested."
                 if not len(visits)
                 else "Visits by hand are not a random sample."
             )
-            return SideAnswer(
-                (), LEVEL, inputs, Unavailable("too_little" if not len(visits) else "not_random", why)
-            )
+            reason = "too_little" if not len(visits) else "not_random"
+            return self._answer((), LEVEL, inputs, Unavailable(reason, why))
         found: list[Ratios] = []
         counted = np.zeros(len(visits), np.bool_)
         readings = Counters(reading.connection, self.selection, visits)
@@ -113,7 +78,20 @@ class SideQuestion:
             if rows
             else Unavailable("too_little", "None of the counters was counted on either platform.")
         )
-        return SideAnswer(rows, level, inputs, unavailable)
+        return self._answer(rows, level, inputs, unavailable)
+
+    def _answer(
+        self, rows: tuple[SideRow, ...], level: float, inputs: Inputs, unavailable: Unavailable | None
+    ) -> SideAnswer:
+        return SideAnswer(
+            asked=machine_selection_echo(self.selection),
+            first=self.first,
+            second=self.second,
+            interval_level=level,
+            rows=rows,
+            inputs=inputs,
+            because=unavailable,
+        )
 
 
 def _rows(found: list[Ratios]) -> tuple[tuple[SideRow, ...], float]:
@@ -128,18 +106,21 @@ def _rows(found: list[Ratios]) -> tuple[tuple[SideRow, ...], float]:
         known = bool(compared.known[place])
         rows.append(
             SideRow(
-                name,
-                derived.unit,
-                ends[0],
-                ends[1],
-                Measured(*(float(end[place]) for end in (compared.factor, compared.lo, compared.hi)))
+                name=name,
+                unit=derived.unit,
+                first=figure(ends[0]),
+                second=figure(ends[1]),
+                factor=figure(
+                    Measured(*(float(end[place]) for end in (compared.factor, compared.lo, compared.hi)))
+                )
                 if known
                 else None,
-                float(compared.p[place]) if known else None,
-                bool(compared.significant[place]),
-                bool(compared.low_confidence[place]),
-                bool(compared.suspect[place]),
-                (int(first.visits[place]), int(second.visits[place])),
+                p=float(compared.p[place]) if known else None,
+                significant=bool(compared.significant[place]),
+                low_confidence=bool(compared.low_confidence[place]),
+                suspect=bool(compared.suspect[place]),
+                first_visits=int(first.visits[place]),
+                second_visits=int(second.visits[place]),
             )
         )
     return tuple(rows), compared.level

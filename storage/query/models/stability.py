@@ -11,16 +11,21 @@ import numpy as np
 
 from analysis.measured import Measured
 from analysis.reliability import entropy_of
-from analysis.stability import Stability, judge
+from analysis.stability import judge
 from storage.errors import BadSelection
+from storage.query.answers.figures import definite, figure
+from storage.query.answers.inputs import Unavailable
+from storage.query.answers.selection_echo import SelectionEcho
+from storage.query.answers.stability import DayRow, StabilityAnswer
+from storage.query.answers.totals import Totals
 from storage.query.estimation.visit_evidence import Visits
-from storage.query.facts.visit_scan import SampleType
-from storage.query.models.no_answer import Unavailable
+from storage.query.facts.selection_echo import selection_echo
 from storage.query.selections.selection import Selection
+from storage.query.selections.times import format_time
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.reliability import SeenProfile, fit_of, seen_profile
 from storage.query.shapes.steps import DAY_S
-from storage.query.shapes.totals import Totals, totals
+from storage.query.shapes.totals import totals
 from storage.query.store_reading import StoreReading
 
 MOST_DAYS = 100
@@ -28,7 +33,7 @@ MOST_DAYS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class _Day:
     """The profile on one UTC day with visits."""
 
     start: datetime
@@ -36,20 +41,6 @@ class Day:
     samples: float
     entropy: Measured
     """Nats; the interval has no width if only one visit has it."""
-    shifted: bool
-    """The day's entropy differs from that of the other days: the profile is of something else."""
-
-
-@dataclass(frozen=True, slots=True)
-class StabilityAnswer:
-    """The badge with its reasons, or the reason why there is none."""
-
-    kind: SampleType
-    totals: Totals
-    by: tuple[str, ...]
-    stability: Stability | None
-    days: tuple[Day, ...]
-    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +63,15 @@ class StabilityQuestion:
         samples = reading.visits(self.selection, labels)
         evidence = samples.evidence
         behind = totals(reading.functions, samples)
+        echo = selection_echo(self.selection, samples.kind)
         if not isinstance(evidence, Visits):
             raise TypeError("stability needs the samples by visit")
         if evidence.design.weights is None:
             why = "Visits by hand are not a random sample, so they give no fleet estimates."
-            return StabilityAnswer(samples.kind, behind, self.by, None, (), Unavailable("not_random", why))
+            return self._unrated(echo, behind, Unavailable("not_random", why))
         if not behind.samples:
             why = "The selection has no samples."
-            return StabilityAnswer(samples.kind, behind, self.by, None, (), Unavailable("too_little", why))
+            return self._unrated(echo, behind, Unavailable("too_little", why))
         found = seen_profile(reading, samples, self.by)
         days = _days(found, reading.visit_times(self.selection).of(found.ids))
         judged = judge(
@@ -89,15 +81,38 @@ class StabilityQuestion:
             day_visits=[day.visits for day in days],
             day_samples=[day.samples for day in days],
         )
-        shown = tuple(
-            Day(day.start, day.visits, day.samples, day.entropy, number in judged.shifted)
-            for number, day in enumerate(days)
+        return StabilityAnswer(
+            selection=echo,
+            totals=behind,
+            by=self.by,
+            badge=judged.badge.value,
+            misplaced=figure(judged.misplaced),
+            samples=judged.samples,
+            more_visits=judged.more_visits,
+            rows=tuple(_row(day, shifted=number in judged.shifted) for number, day in enumerate(days)),
+            because=None,
         )
-        return StabilityAnswer(samples.kind, behind, self.by, judged, shown, None)
+
+    def _unrated(self, echo: SelectionEcho, behind: Totals, because: Unavailable) -> StabilityAnswer:
+        return StabilityAnswer(
+            selection=echo,
+            totals=behind,
+            by=self.by,
+            badge=None,
+            misplaced=None,
+            samples=None,
+            more_visits=None,
+            rows=(),
+            because=because,
+        )
 
 
-def _days(found: SeenProfile, drawn_at: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[Day]:
-    """The days with visits of the profile, in order; `shifted` is not determined yet."""
+def _row(day: _Day, *, shifted: bool) -> DayRow:
+    return DayRow(format_time(day.start), day.visits, day.samples, definite(day.entropy), shifted)
+
+
+def _days(found: SeenProfile, drawn_at: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[_Day]:
+    """The days with visits of the profile, in order."""
     if found.table is None:
         return []
     numbers, of = np.unique((drawn_at // DAY_S).astype(np.int64), return_inverse=True)
@@ -106,5 +121,5 @@ def _days(found: SeenProfile, drawn_at: np.ndarray[tuple[int], np.dtype[np.float
         here = np.flatnonzero(of == place)
         entropy = entropy_of(found.table.of(here))
         start = datetime.fromtimestamp(number * DAY_S, UTC)
-        days.append(Day(start, len(here), float(found.samples[here].sum()), entropy, shifted=False))
+        days.append(_Day(start, len(here), float(found.samples[here].sum()), entropy))
     return days

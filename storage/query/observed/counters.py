@@ -8,6 +8,7 @@ import numpy as np
 from sqlalchemy import Connection, Select, distinct, func, select
 
 from storage.arrays import Bool, Float, Int64
+from storage.query.answers.inputs import MissingCounter
 from storage.query.observed.machines import MachineVisits
 from storage.query.selections.selection import Selection
 from storage.schema import capture_counter, stratum, visit
@@ -31,17 +32,6 @@ class Pairs:
     def of(self, keep: Bool) -> "Pairs":
         """Some of the pairs."""
         return Pairs(self.visit[keep], self.application[keep], self.y[keep], self.x[keep])
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """The cause why a counter has no value in some of the visits."""
-
-    name: str
-    status: str
-    errno: int
-    platform: str
-    visits: int
 
 
 class Counters:
@@ -95,7 +85,7 @@ def read_pairs(
 
 def read_failures(
     connection: Connection, selection: Selection, visits: MachineVisits, names: Sequence[str]
-) -> tuple[Failure, ...]:
+) -> tuple[MissingCounter, ...]:
     """The causes why these counters have no value in some of the visits, most visits first."""
     c, s = capture_counter.c, stratum.c
     statement = (
@@ -109,7 +99,7 @@ def read_failures(
         )
         .group_by(c.name, c.status, c.errno, s.platform)
     )
-    found = [Failure(*row) for row in connection.execute(statement)]
+    found = [MissingCounter(*row) for row in connection.execute(statement)]
     return tuple(sorted(found, key=lambda failure: (-failure.visits, failure.name, failure.platform)))
 
 

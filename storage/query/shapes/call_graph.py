@@ -4,93 +4,27 @@ The graph has the heaviest functions by total, with the calls among them. `stora
 calls and how often a stack counts.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from analysis import estimate
 from storage.arrays import Float, Int64
-from storage.query.estimation.estimates import Estimate, Interval, estimates
+from storage.query.answers.call_graph import CallGraphAnswer, GraphEdge, GraphNode, HiddenCalls
+from storage.query.estimation.estimates import estimates
 from storage.query.estimation.visit_totals import Contributions
-from storage.query.facts.visit_scan import SampleType
+from storage.query.facts.selection_echo import selection_echo
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.call_edges import Calls, calls_between, functions_of
 from storage.query.shapes.frame_tree import Borne
 from storage.query.shapes.table_frames import brought_at
-from storage.query.shapes.totals import Totals, totals
-from storage.query.stacks.function_names import FunctionRow
+from storage.query.shapes.totals import totals
 
 MOST_NODES = 500
 MOST_EDGES = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class CallNode:
-    """One function; `self` and `total` in units of the sample type."""
-
-    function: FunctionRow
-    self: int
-    total: int
-    self_share: float
-    """Share of the whole selection, 0…1; the observed share without a random design."""
-    total_share: float
-    visits: int | None
-    """Visits with a sample in its total; None, like the next field, if merged cells do not record it."""
-    machines: int | None
-    own_estimate: Estimate | None
-    """None, like the next field, without a random design."""
-    total_estimate: Estimate | None
-
-
-@dataclass(frozen=True, slots=True)
-class CallEdge:
-    """One function calls another."""
-
-    caller: int
-    """Index into the nodes."""
-    callee: int
-    units: int
-    """Units of the stacks with this call, each stack once."""
-    share: Interval | None
-    """Share of the whole selection, with the effective sample size of the callee's total; None: no random design."""
-    weight_share: float
-    """The share itself; the observed share without a random design."""
-    residual: bool
-    """Some of its stacks have hidden functions between caller and callee."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """Summary of the functions and calls outside the graph."""
-
-    nodes: int
-    self_share: float
-    """Share of the selection whose innermost function is hidden."""
-    heaviest_node: float
-    """Largest total share of a hidden function; 0 if all are shown."""
-    edges: int
-    """Hidden calls among the nodes shown."""
-    heaviest_edge: float
-
-
-@dataclass(frozen=True, slots=True)
-class CallGraph:
-    """Nodes by descending total, edges by descending weight."""
-
-    nodes: tuple[CallNode, ...]
-    edges: tuple[CallEdge, ...]
-    left_out: LeftOut
-
-
-@dataclass(frozen=True, slots=True)
-class CallGraphAnswer:
-    """A call graph and the totals of its samples."""
-
-    kind: SampleType
-    totals: Totals
-    graph: CallGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +40,6 @@ class CallGraphQuestion:
     def answer(self, reading: Reading) -> CallGraphAnswer:
         """The graph. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         samples = reading.samples(self.selection, frame="function")
-        return CallGraphAnswer(
-            samples.kind, totals(reading.functions, samples), self._graph(reading, samples)
-        )
-
-    def _graph(self, reading: Reading, samples: Samples) -> CallGraph:
         whole = samples.whole
         borne = Borne.of(samples.shape, samples.facts.units, samples.weighted)
         called = functions_of(borne)
@@ -124,60 +53,83 @@ class CallGraphQuestion:
         own, total = (estimates(found, len(shown)) for found in (details.own, details.total))
         back = np.searchsorted(shown, heaviest).tolist()
         own_shares = _shares(called.own_weight, whole)
-        nodes = tuple(
-            CallNode(
-                function=reading.functions.row(int(called.function[place])),
-                self=int(called.own[place]),
-                total=int(called.total[place]),
-                self_share=float(own_shares[place]),
-                total_share=float(shares[place]),
-                visits=details.visits[row],
-                machines=details.machines[row],
-                own_estimate=own[row],
-                total_estimate=total[row],
+        nodes = []
+        for place, row in zip(heaviest.tolist(), back, strict=True):
+            function = reading.functions.row(int(called.function[place])).named()
+            of_self, of_total = own[row], total[row]
+            nodes.append(
+                GraphNode(
+                    id=function.id,
+                    name=function.name,
+                    file=function.file,
+                    binary=function.binary,
+                    status=function.status,
+                    kind=function.kind,
+                    self=int(called.own[place]),
+                    total=int(called.total[place]),
+                    self_share=float(own_shares[place]),
+                    self_lo=None if of_self is None else of_self.share.lo,
+                    self_hi=None if of_self is None else of_self.share.hi,
+                    total_share=float(shares[place]),
+                    total_lo=None if of_total is None else of_total.share.lo,
+                    total_hi=None if of_total is None else of_total.share.hi,
+                    low_confidence=any(of is not None and of.low_confidence for of in (of_self, of_total)),
+                    visits=details.visits[row],
+                    machines=details.machines[row],
+                )
             )
-            for place, row in zip(heaviest.tolist(), back, strict=True)
-        )
         calls = calls_between(borne, called.function[shown])
         effective = None if details.total is None else estimate.shares(details.total).effective
-        edges, edges_out, heaviest_edge = self._edges(
-            calls, called.function[heaviest], whole, effective, back
-        )
+        edges, edges_out, heaviest_edge = self._edges(calls, nodes, whole, effective, back)
         hidden = np.setdiff1d(np.arange(len(shares)), shown)
-        left_out = LeftOut(
+        left_out = HiddenCalls(
             len(hidden),
             min(float(own_shares[hidden].sum()), 1.0),
             float(shares[hidden].max(initial=0.0)),
             edges_out,
             heaviest_edge,
         )
-        return CallGraph(nodes, edges, left_out)
+        return CallGraphAnswer(
+            selection=selection_echo(self.selection, samples.kind),
+            totals=totals(reading.functions, samples),
+            nodes=tuple(nodes),
+            edges=edges,
+            left_out=left_out,
+        )
 
     def _edges(
-        self, calls: Calls, nodes: Int64, whole: float, effective: Float | None, back: list[int]
-    ) -> tuple[tuple[CallEdge, ...], int, float]:
+        self,
+        calls: Calls,
+        nodes: Sequence[GraphNode],
+        whole: float,
+        effective: Float | None,
+        back: list[int],
+    ) -> tuple[tuple[GraphEdge, ...], int, float]:
         """The edges, the number of hidden edges, and the share of the heaviest hidden edge."""
         shares = _shares(calls.weight, whole)
         order = np.argsort(-shares, kind="stable")
         chosen = order[: self.edges]
         chosen = chosen[shares[chosen] >= self.min_share / 5]
         rest = order[len(chosen) :]
-        place = {function: number for number, function in enumerate(nodes.tolist())}
+        place = {node.id: number for number, node in enumerate(nodes)}
         edges = []
         for at in chosen.tolist():
-            share, callee = float(shares[at]), place[int(calls.callee[at])]
-            interval = None
+            share = float(shares[at])
+            caller, callee = place[int(calls.caller[at])], place[int(calls.callee[at])]
+            lo, hi = None, None
             if effective is not None:
                 lo, hi = estimate.share_at(share, float(effective[back[callee]]))
-                interval = Interval(share, lo, hi)
             edges.append(
-                CallEdge(
-                    place[int(calls.caller[at])],
-                    callee,
-                    int(calls.units[at]),
-                    interval,
-                    share,
-                    bool(calls.residual[at]),
+                GraphEdge(
+                    caller=caller,
+                    callee=callee,
+                    caller_function=nodes[caller].name,
+                    callee_function=nodes[callee].name,
+                    units=int(calls.units[at]),
+                    share=share,
+                    lo=lo,
+                    hi=hi,
+                    residual=bool(calls.residual[at]),
                 )
             )
         return tuple(edges), len(rest), float(shares[rest].max(initial=0.0))

@@ -17,6 +17,7 @@ from analysis.moments import Moments
 from storage.arrays import Bool, Float, Int64, sum_at
 from storage.errors import BudgetExceeded
 from storage.query.access_path import Shape
+from storage.query.answers.totals import Totals
 from storage.query.cells.rollup_scan import NotInRollup, RollupScan, scan_rollup
 from storage.query.cells.row_moments import DeltaMoments, Pairs
 from storage.query.cells.step_moments import InSteps, SteppedCells, SteppedVisits, remainder
@@ -33,7 +34,7 @@ from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.steps import DAY_S, Steps
 from storage.query.shapes.table_frames import FunctionRows, brought_at
 from storage.query.shapes.table_rows import ApplicationRows
-from storage.query.shapes.totals import Totals, totals_of_cells
+from storage.query.shapes.totals import totals_of_cells
 from storage.query.store_reading import StoreReading
 from storage.rollup import read_cells as stored
 from storage.rollup.cell_rows import ANSWER_BYTES

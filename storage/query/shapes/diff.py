@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 import numpy as np
 
 from analysis import estimate
-from analysis.diff import Diff, Power, compare, difference
+from analysis.diff import Diff, compare, difference
 from storage.arrays import Float, Int64
-from storage.query.estimation.estimates import Interval
+from storage.query.answers.diff import DiffAnswer, DiffRow, Power
+from storage.query.answers.figures import Interval, in_units
 from storage.query.estimation.visit_evidence import Visits
 from storage.query.estimation.visit_tables import visit_table
 from storage.query.estimation.visit_totals import PerVisit
-from storage.query.facts.visit_scan import SampleType
+from storage.query.facts.selection_echo import selection_echo
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
@@ -20,80 +22,11 @@ from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.row_matching import heaviest
 from storage.query.shapes.table import all_rows
 from storage.query.shapes.table_rows import Rows
-from storage.query.shapes.totals import Totals, totals
+from storage.query.shapes.totals import totals
 
 MOST_ROWS = 500
 _SEED = 1
 """Seed of the permutations: equal queries have equal results."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Statistical evidence from the visits for a difference of shares."""
-
-    lo: float
-    hi: float
-    """Interval of the difference at `Comparison.level`; it excludes 0 if and only if the row is significant."""
-    p: float
-    q: float
-    """Smallest false discovery rate at which the row is significant."""
-    significant: bool
-    low_confidence: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Levels:
-    """A row's two levels and their difference, in units of the fleet per covered second (e.g. ns of CPU time)."""
-
-    a: Interval
-    b: Interval
-    delta: Interval
-
-
-@dataclass(frozen=True, slots=True)
-class DiffRow:
-    """One row in both selections."""
-
-    key: dict[str, str]
-    function_id: int | None
-    a_share: float
-    """Share of the selection, 0…1."""
-    b_share: float
-    """Share of the base."""
-    evidence: Evidence | None
-    """None, like the next field, if one of the selections is not a random sample."""
-    levels: Levels | None
-    """None also for gauges, which have no level per second, and where nothing is ingested."""
-
-    @property
-    def delta(self) -> float:
-        """Share in the selection minus share in its base."""
-        return self.a_share - self.b_share
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The heaviest rows of either selection, by descending absolute difference."""
-
-    rows: tuple[DiffRow, ...]
-    rows_total: int
-    """Rows that occur in either."""
-    power: Power | None
-    part: float
-    """Share of the visits that p-values, intervals of differences and power are computed from, 0…1."""
-    level: float | None
-    """Level of the intervals of all rows' differences, 0.95…1; None: one of the selections is not a random sample."""
-
-
-@dataclass(frozen=True, slots=True)
-class DiffAnswer:
-    """A comparison of two selections, and the totals of both."""
-
-    kind: SampleType
-    totals: Totals
-    base_totals: Totals
-    by: tuple[str, ...]
-    comparison: Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +46,19 @@ class DiffQuestion:
         """The comparison. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         labels, _ = split_keys(self.by)
         a, b = (reading.visits(side, labels) for side in (self.selection, self.base))
-        found = compared(reading, a, b, self.by, limit=self.limit, own=self.own).comparison
-        a_totals, b_totals = (totals(reading.functions, side) for side in (a, b))
-        return DiffAnswer(a.kind, a_totals, b_totals, self.by, found)
+        found = compared(reading, a, b, self.by, limit=self.limit, own=self.own)
+        return DiffAnswer(
+            selection=selection_echo(self.selection, a.kind),
+            base=selection_echo(self.base, a.kind),
+            totals=totals(reading.functions, a),
+            base_totals=totals(reading.functions, b),
+            by=self.by,
+            rows=found.by_difference,
+            rows_total=found.rows_total,
+            power=found.power,
+            part=found.part,
+            interval_level=found.level,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,15 +108,28 @@ class Compared:
     rows_total: int
 
     @property
-    def comparison(self) -> Comparison:
+    def by_difference(self) -> tuple[DiffRow, ...]:
         """The rows by descending absolute difference; ties, such as a row that gains what another loses, by key."""
-        result = self.result
-        power, part, level = (
-            (None, 1.0, None) if result is None else (result.power, result.part, result.level)
-        )
         # The order of summation changes the last bits of a sum; that must not change the order of rows.
-        rows = sorted(self.rows, key=lambda row: (-round(abs(row.delta), 12), *row.key.values()))
-        return Comparison(tuple(rows), self.rows_total, power, part, level)
+        return tuple(sorted(self.rows, key=lambda row: (-round(abs(row.delta), 12), *row.key.values())))
+
+    @property
+    def power(self) -> Power | None:
+        """The power of the visits; None without a result."""
+        if self.result is None:
+            return None
+        found = self.result.power
+        return Power(found.factor, found.share, found.power)
+
+    @property
+    def part(self) -> float:
+        """Share of the visits that p-values, intervals of differences and power are computed from, 0…1."""
+        return 1.0 if self.result is None else self.result.part
+
+    @property
+    def level(self) -> float | None:
+        """Level of the intervals of all rows' differences, 0.95…1; None without a result."""
+        return None if self.result is None else self.result.level
 
 
 def compared(
@@ -193,14 +149,16 @@ def compared(
         for share, place in zip(shares, places, strict=True)
     )
     result, levels = _result(sides, contributions), _levels(sides, contributions)
+    scale = a.kind.seconds_per_unit
     rows = tuple(
         DiffRow(
             key=_row_key(sides, place),
             function_id=_function_id(sides, place),
             a_share=a_share[i],
             b_share=b_share[i],
-            evidence=None if result is None else _evidence(result, i),
-            levels=None if levels is None else levels[i],
+            delta=a_share[i] - b_share[i],
+            **_evidence(result, i),
+            **_cores(None if levels is None else levels[i], scale),
         )
         for i, place in enumerate(zip(first.tolist(), second.tolist(), strict=True))
     )
@@ -223,7 +181,16 @@ def _result(sides: Sequence[Side], contributions: Sequence[PerVisit]) -> Diff | 
     return compare(tables[0], tables[1], seed=_SEED)
 
 
-def _levels(sides: Sequence[Side], contributions: Sequence[PerVisit]) -> list[Levels] | None:
+_Levels = tuple[Interval, Interval, Interval]
+"""A row's two levels and their difference, in units of the fleet per covered second (e.g. ns of CPU time)."""
+
+
+def _levels(sides: Sequence[Side], contributions: Sequence[PerVisit]) -> list[_Levels] | None:
+    """The levels of all rows.
+
+    None if one of the sides is not a random sample, for gauges, which have no level per second, and where nothing is
+    ingested.
+    """
     found = []
     for side, pairs in zip(sides, contributions, strict=True):
         moments, seconds = side.visits.moments(pairs), side.visits.design.coverage.weighed_s
@@ -233,22 +200,53 @@ def _levels(sides: Sequence[Side], contributions: Sequence[PerVisit]) -> list[Le
         if np.isnan(found[-1].hi).any():
             return None  # no observation gives an upper bound
     columns = [(one.value, one.lo, one.hi) for one in found] + [difference(*found)]
-    intervals = [
+    first, second, delta = (
         [Interval(*values) for values in zip(*(column.tolist() for column in one), strict=True)]
         for one in columns
-    ]
-    return [Levels(*row) for row in zip(*intervals, strict=True)]
-
-
-def _evidence(result: Diff, row: int) -> Evidence:
-    return Evidence(
-        lo=float(result.lo[row]),
-        hi=float(result.hi[row]),
-        p=float(result.p[row]),
-        q=float(result.q[row]),
-        significant=bool(result.significant[row]),
-        low_confidence=bool(result.low_confidence[row]),
     )
+    return list(zip(first, second, delta, strict=True))
+
+
+class _Cores(TypedDict):
+    """The members of a row that come from its levels."""
+
+    a_cores: Interval | None
+    b_cores: Interval | None
+    cores: Interval | None
+
+
+def _cores(levels: _Levels | None, scale: float | None) -> _Cores:
+    """A row's levels in cores; `scale` is the core-seconds of a unit."""
+    first, second, delta = levels or (None, None, None)
+    return {
+        "a_cores": in_units(first, scale),
+        "b_cores": in_units(second, scale),
+        "cores": in_units(delta, scale),
+    }
+
+
+class _Evidence(TypedDict):
+    """The members of a row that come from the visits' evidence for its difference."""
+
+    lo: float | None
+    hi: float | None
+    p: float | None
+    q: float | None
+    significant: bool
+    low_confidence: bool
+
+
+def _evidence(result: Diff | None, row: int) -> _Evidence:
+    if result is None:
+        return {"lo": None, "hi": None, "p": None, "q": None, "significant": False, "low_confidence": False}
+    return {
+        "lo": float(result.lo[row]),
+        "hi": float(result.hi[row]),
+        "p": float(result.p[row]),
+        "q": float(result.q[row]),
+        "significant": bool(result.significant[row]),
+        "low_confidence": bool(result.low_confidence[row]),
+    }
 
 
 def _row_key(sides: Sequence[Side], places: tuple[int, ...]) -> dict[str, str]:

@@ -7,12 +7,13 @@ import numpy as np
 
 from storage.arrays import Int64
 from storage.errors import BadSelection
+from storage.query.answers.totals import Totals
 from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.stack_samples import MOST_STACKS
 from storage.query.shapes.stack_table import Grouping, StackRows, StackTable, tabulated
-from storage.query.shapes.totals import Totals, totals
+from storage.query.shapes.totals import totals
 from storage.query.stack_filter import merged
 from storage.query.stacks.definitions import UNKNOWN, Definition
 from storage.query.stacks.function_names import FunctionRow

@@ -1,12 +1,12 @@
 """The causes of failed visits in the last day: outcomes by message, most frequent first."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
+from storage.query.answers.status import VisitFailure
+from storage.query.selections.times import format_time
 from storage.schema import Outcome, campaign, machine, visit
 
 OVER = timedelta(days=1)
@@ -16,24 +16,7 @@ MOST = 20
 _NO_FAILURE = (Outcome.DRAWN, Outcome.ANSWERED)
 
 
-@dataclass(frozen=True, slots=True)
-class VisitFailure:
-    """Visits of the last day with the same outcome and the same message, apart from its numbers."""
-
-    outcome: str
-    detail: str
-    """Message of the latest of them, a sentence; may be empty."""
-    visits: int
-    visits_last_hour: int
-    machines: int
-    """Distinct machines."""
-    example: str
-    """The machine of the latest."""
-    latest: datetime
-    """When the latest was drawn."""
-
-
-def read_failures(connection: Connection, now: datetime) -> Sequence[VisitFailure]:
+def read_failures(connection: Connection, now: datetime) -> tuple[VisitFailure, ...]:
     """The `MOST` most frequent failures, most visits first."""
     # By campaign, to use an index: there is none by time alone.
     campaigns = connection.execute(select(campaign.c.campaign_id)).scalars().all()
@@ -61,4 +44,15 @@ def read_failures(connection: Connection, now: datetime) -> Sequence[VisitFailur
         .order_by(count.desc(), visit.c.outcome, func.max(visit.c.drawn_at).desc())
         .limit(MOST)
     )
-    return [VisitFailure(*row) for row in rows]
+    return tuple(
+        VisitFailure(
+            outcome=outcome,
+            detail=detail,
+            visits=visits,
+            visits_last_hour=lately,
+            machines=machines,
+            example=example,
+            latest=format_time(latest),
+        )
+        for outcome, detail, visits, lately, machines, example, latest in rows
+    )

@@ -5,14 +5,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.arrays import Float, Int32
-from storage.query.facts.visit_scan import SampleType
+from storage.query.answers.flame_diff import (
+    DiffFlameFunction,
+    DiffFlameNodes,
+    DiffFlamePruned,
+    FlameDiffAnswer,
+)
+from storage.query.facts.selection_echo import selection_echo
 from storage.query.reading import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_tree import Borne, FrameTree, from_root
-from storage.query.shapes.totals import Totals, totals
+from storage.query.shapes.totals import totals
 from storage.query.shapes.union_tree import union
 from storage.query.stacks import prefix_tree
-from storage.query.stacks.function_names import FunctionRow, Functions
+from storage.query.stacks.function_names import KINDS, STATUSES, FunctionRow, Functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +59,6 @@ class FlameDiff:
 
 
 @dataclass(frozen=True, slots=True)
-class FlameDiffAnswer:
-    """A differential flame graph and the totals of both selections."""
-
-    kind: SampleType
-    totals: Totals
-    base_totals: Totals
-    flame: FlameDiff
-
-
-@dataclass(frozen=True, slots=True)
 class FlameDiffQuestion:
     """The call trees of a selection and its base as one tree of at most `nodes` nodes.
 
@@ -87,8 +83,37 @@ class FlameDiffQuestion:
             most=self.nodes,
             min_share=self.min_share,
         )
-        now, base = (totals(reading.functions, side) for side in sides)
-        return FlameDiffAnswer(sides[0].kind, now, base, found)
+        now, base = sides
+        scale = now.kind.seconds_per_unit
+        factor = 1.0 if scale is None else scale
+        return FlameDiffAnswer(
+            selection=selection_echo(self.selection, now.kind),
+            base=selection_echo(self.base, now.kind),
+            totals=totals(reading.functions, now),
+            base_totals=totals(reading.functions, base),
+            whole=found.now.whole * factor,
+            base_whole=found.base.whole * factor,
+            functions=tuple(map(_function, found.functions)),
+            pruned=DiffFlamePruned(found.pruned_nodes, min(found.pruned_share, 1.0)),
+            nodes=_nodes(found, factor),
+        )
+
+
+def _function(row: FunctionRow) -> DiffFlameFunction:
+    return DiffFlameFunction(row.id, row.name, row.file, row.binary, STATUSES[row.status], KINDS[row.kind])
+
+
+def _nodes(flame: FlameDiff, factor: float) -> DiffFlameNodes:
+    """The columns; `factor` is the core-seconds of a unit."""
+    return DiffFlameNodes(
+        total=tuple((flame.now.total * factor).tolist()),
+        self=tuple((flame.now.self * factor).tolist()),
+        base_total=tuple((flame.base.total * factor).tolist()),
+        base_self=tuple((flame.base.self * factor).tolist()),
+        delta=tuple(flame.delta.tolist()),
+        parent=tuple(flame.parent.tolist()),
+        function=tuple(flame.function.tolist()),
+    )
 
 
 def together(

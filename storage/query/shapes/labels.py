@@ -5,41 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.arrays import Float, sum_at, weight_at
-from storage.query.facts.visit_scan import Profiles, SampleType
+from storage.query.answers.figures import as_seconds
+from storage.query.answers.labels import LabelAnswer, LabelsAnswer, LabelValue
+from storage.query.facts.selection_echo import selection_echo
+from storage.query.facts.visit_scan import Profiles
 from storage.query.reading import Reading
 from storage.query.selections import label_names
 from storage.query.selections.selection import Selection
 from storage.schema import DIMENSIONS
 
 MOST_VALUES = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class LabelValue:
-    """A value and the units of the profiles that have it."""
-
-    value: str
-    units: int
-    share: float
-    """Estimated share of the selection, 0…1."""
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    """A label's values, by descending share; the empty text is the absence of the label."""
-
-    name: str
-    values: tuple[LabelValue, ...]
-    more: int
-    """Values that are not shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """All labels of a selection. `focus` and `ignore` have no effect here: labels belong to profiles."""
-
-    kind: SampleType
-    labels: tuple[Label, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,36 +25,43 @@ class LabelsQuestion:
     limit: int = 20
     find: str = ""
 
-    def answer(self, reading: Reading) -> Labels:
-        """The labels. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+    def answer(self, reading: Reading) -> LabelsAnswer:
+        """The labels; `focus` and `ignore` have no effect: labels belong to profiles.
+
+        Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.
+        """
         kind = reading.sample_type(self.selection)
         names = (*DIMENSIONS, label_names.MACHINE, *reading.user_labels())
         profiles, weights = reading.profiles(self.selection, kind, names)
         weighted = profiles.units.astype(np.float64)
         if weights is not None:
             weighted *= weights.of(profiles.visits)[0][profiles.visit]
-        found = (
-            _label(reading, profiles, weighted, name, self.limit, self.find.casefold()) for name in names
+        found = (self._label(reading, profiles, weighted, name, kind.seconds_per_unit) for name in names)
+        return LabelsAnswer(
+            selection_echo(self.selection, kind), tuple(label for label in found if label is not None)
         )
-        return Labels(kind, tuple(label for label in found if label is not None))
 
-
-def _label(  # noqa: PLR0917 - a loop's body
-    reading: Reading, profiles: Profiles, weighted: Float, name: str, limit: int, find: str
-) -> Label | None:
-    """The label; None if no profile has it."""
-    ids, which = np.unique(profiles.label(name), return_inverse=True)
-    values = reading.label_values(name, ids)
-    if not any(values):
-        return None
-    different = {value: number for number, value in enumerate(dict.fromkeys(values))}
-    of = np.array([different[value] for value in values], np.int64)[which]
-    units = sum_at(of, profiles.units, len(different)).tolist()
-    weights, whole = weight_at(of, weighted, len(different)).tolist(), float(weighted.sum())
-    matching = [
-        LabelValue(value, units[number], min(weights[number] / whole, 1.0) if whole > 0 else 0.0)
-        for value, number in different.items()
-        if find in value.casefold()
-    ]
-    matching.sort(key=lambda item: (-item.share, item.value))
-    return Label(name, tuple(matching[:limit]), max(0, len(matching) - limit))
+    def _label(
+        self, reading: Reading, profiles: Profiles, weighted: Float, name: str, scale: float | None
+    ) -> LabelAnswer | None:
+        """The label; None if no profile has it."""
+        ids, which = np.unique(profiles.label(name), return_inverse=True)
+        values = reading.label_values(name, ids)
+        if not any(values):
+            return None
+        different = {value: number for number, value in enumerate(dict.fromkeys(values))}
+        of = np.array([different[value] for value in values], np.int64)[which]
+        units = sum_at(of, profiles.units, len(different)).tolist()
+        find = self.find.casefold()
+        weights, whole = weight_at(of, weighted, len(different)).tolist(), float(weighted.sum())
+        matching = [
+            LabelValue(
+                value,
+                as_seconds(units[number], scale),
+                min(weights[number] / whole, 1.0) if whole > 0 else 0.0,
+            )
+            for value, number in different.items()
+            if find in value.casefold()
+        ]
+        matching.sort(key=lambda item: (-item.share, item.value))
+        return LabelAnswer(name, tuple(matching[: self.limit]), max(0, len(matching) - self.limit))

@@ -9,44 +9,24 @@ from analysis.measured import Measured
 from analysis.reliability import Convergence, converge, entropy_of, halves, seen_by
 from analysis.visit_table import VisitTable
 from storage.arrays import Float, Int64, sum_at
+from storage.query.answers.figures import Interval
+from storage.query.answers.reliability import Fit, FitPoint, ReliabilityAnswer
 from storage.query.estimation.sampling_design import Ids
 from storage.query.estimation.visit_evidence import Visits
 from storage.query.estimation.visit_tables import counted, visit_table
-from storage.query.facts.visit_scan import SampleType
+from storage.query.facts.selection_echo import selection_echo
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.table import all_rows
-from storage.query.shapes.totals import Totals, totals
+from storage.query.shapes.totals import totals
 
 MOST_ROWS = 20_000
 """Entries of a profile that are used, the heaviest ones."""
 _LEAST_VISITS = 2
 _SEED = 1
 """Seed of the random subsets: equal queries have equal results."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reliability:
-    """Figures over the self shares of a profile's entries; None: too few visits, or not drawn at random."""
-
-    rows_total: int
-    entropy: Measured | None
-    """Nats."""
-    manhattan: Measured | None
-    """Distance between two random halves of the visits, 0…2."""
-    fit: Convergence | None
-
-
-@dataclass(frozen=True, slots=True)
-class ReliabilityAnswer:
-    """The reliability of a profile, and the totals of its samples."""
-
-    kind: SampleType
-    totals: Totals
-    by: tuple[str, ...]
-    reliability: Reliability
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +40,18 @@ class ReliabilityQuestion:
         """The figures. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         labels, _ = split_keys(self.by)
         samples = reading.visits(self.selection, labels)
-        found = reliability(reading, samples, self.by)
-        return ReliabilityAnswer(samples.kind, totals(reading.functions, samples), self.by, found)
-
-
-def reliability(reading: Reading, samples: Samples, by: Sequence[str]) -> Reliability:
-    """The figures of a profile; the samples must have been read visit by visit, with the labels among `by`."""
-    found = seen_profile(reading, samples, by)
-    if found.table is None:
-        return Reliability(found.rows_total, None, None, None)
-    return Reliability(
-        rows_total=found.rows_total,
-        entropy=entropy_of(found.table),
-        manhattan=halves(found.table, _SEED),
-        fit=converge(found.table, found.samples, _SEED),
-    )
+        found = seen_profile(reading, samples, self.by)
+        table = found.table
+        fit = fit_of(found)
+        return ReliabilityAnswer(
+            selection=selection_echo(self.selection, samples.kind),
+            totals=totals(reading.functions, samples),
+            by=self.by,
+            rows_total=found.rows_total,
+            entropy=None if table is None else _interval(entropy_of(table)),
+            manhattan=None if table is None else _interval(halves(table, _SEED)),
+            fit=None if fit is None else _fit(fit),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +91,7 @@ def seen_profile(reading: Reading, samples: Samples, by: Sequence[str]) -> SeenP
 
 
 def fit_of(found: SeenProfile) -> Convergence | None:
-    """The convergence of the profile, as in `reliability`; None: too few visits."""
+    """The convergence of the profile, as in the answer; None: too few visits."""
     return None if found.table is None else converge(found.table, found.samples, _SEED)
 
 
@@ -122,3 +99,19 @@ def _keys(ids: Ids) -> Int64:
     """A number for each visit that is stable across queries: the XOR of the halves of its id."""
     pairs = np.ascontiguousarray(ids).view(np.int64).reshape(-1, 2)
     return pairs[:, 0] ^ pairs[:, 1]
+
+
+def _fit(found: Convergence) -> Fit:
+    return Fit(
+        constant=_interval(found.constant),
+        exponent=found.exponent,
+        scale=found.curve.scale,
+        bend=found.curve.bend,
+        samples_per_visit=found.samples_per_visit,
+        visits=found.visits,
+        points=tuple(map(FitPoint, found.samples.tolist(), found.distance.tolist())),
+    )
+
+
+def _interval(found: Measured) -> Interval:
+    return Interval(found.value, found.lo, found.hi)

@@ -6,29 +6,33 @@ table. Only on days with visits that still wait to be ingested are they also wei
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 import numpy as np
 
 from analysis.moments import none
 from storage.arrays import Float, Int64, sum_at
 from storage.errors import BadSelection
+from storage.query.answers.figures import as_seconds, in_units
+from storage.query.answers.series import LineRows, PointRow, SeriesRows, SeriesStep
+from storage.query.answers.totals import Totals
 from storage.query.estimation import visit_totals
 from storage.query.estimation.estimates import Estimate, estimates_of_all
 from storage.query.estimation.visit_evidence import Visits
 from storage.query.estimation.visit_times import VisitTimes
 from storage.query.estimation.visit_totals import PerVisit
+from storage.query.facts.selection_echo import selection_echo
 from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
-from storage.query.shapes.cell_series import CellSeries, cell_series
+from storage.query.selections.times import format_time
+from storage.query.shapes.cell_series import CellSeries, Name, cell_series
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.step_bounds import step_bounds
 from storage.query.shapes.step_weights import StepWeights, step_weights
 from storage.query.shapes.steps import Steps, steps
 from storage.query.shapes.table import all_rows
-from storage.query.shapes.totals import Totals, totals
+from storage.query.shapes.totals import totals
 from storage.snapshots import query_budget
 
 MOST_LINES = 50
@@ -37,74 +41,42 @@ MOST_VALUES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One interval of time."""
+class _InStep:
+    """Makes the points of one step; `scale` is seconds per unit."""
 
-    start: datetime
-    end: datetime
-    partial: bool
-    """The step extends beyond the selection or into the future, so its totals cover only a part of it."""
-    covered_s: float
-    """Seconds of the step inside the selection in which the campaign drew visits."""
-    weighed_s: float
-    """The part of `covered_s` on days with ingested visits; 0 if too few are. Core-seconds divided by it are cores."""
-    drawn: int
-    """Visits drawn at random, whatever their outcome."""
-    waiting: int
-    """Drawn visits that are not finished: under way, or archived and not ingested yet."""
-    too_few_ingested: bool
-    """Visits wait, and too few are ingested for estimates: the step has only observed counts."""
+    step: SeriesStep
+    scale: float | None
 
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """The value of a line in one step."""
-
-    units: int
-    """Observed."""
-    share: float | None
-    """Share of the whole selection in this step, 0…1; without a random design the observed share. None: the step has no
-    samples, or too few visits are ingested."""
-    estimate: Estimate | None
-    """Where no visit of the step observed the selection: 0, with an upper bound (`step_bounds`). None: the bound is
-    not known, too few visits are ingested, or visits were not drawn at random."""
-    visits: int | None
-    """Visits with a sample of the line; None if cells do not record it."""
+    def point(
+        self, units: int, share: float | None, estimate: Estimate | None, visits: int | None
+    ) -> PointRow:
+        """The point; `share` is None if the step has no samples, or too few visits are ingested."""
+        scale, weighed_s = self.scale, self.step.weighed_seconds
+        estimated = None if estimate is None else estimate.units
+        interval = None if estimate is None or share is None else estimate.share
+        return PointRow(
+            start=self.step.start,
+            units=units,
+            seconds=as_seconds(units, scale),
+            share=share,
+            lo=None if interval is None else interval.lo,
+            hi=None if interval is None else interval.hi,
+            core_seconds=in_units(estimated, scale),
+            cores=in_units(estimated, scale and weighed_s and scale / weighed_s),
+            low_confidence=estimate is not None and estimate.low_confidence,
+            visits=visits,
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A row over time."""
+class _Lines:
+    """The lines of a series over its steps."""
 
-    key: dict[str, str]
-    function_id: int | None
-    points: tuple[Point, ...]
-    """One for each step."""
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """Lines over the same steps."""
-
-    step_s: int
-    steps: tuple[Step, ...]
-    whole: tuple[Point, ...]
-    """All of the selection after its filters."""
-    lines: tuple[Line, ...]
-    """The heaviest rows of the whole range, heaviest first."""
-    lines_total: int
-    remainder: tuple[Point, ...] | None
-    """The whole minus the lines, exactly; None if a sample can be in several rows."""
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesAnswer:
-    """A series and the totals of its samples."""
-
-    kind: SampleType
-    totals: Totals
-    by: tuple[str, ...]
-    series: Series
+    steps: tuple[SeriesStep, ...]
+    whole: tuple[PointRow, ...]
+    rows: tuple[tuple[Name, tuple[PointRow, ...]], ...]
+    rows_total: int
+    remainder: tuple[PointRow, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +94,7 @@ class SeriesQuestion:
     own: bool = True
     """A sample belongs to the row of its innermost frame; else to every row that a frame of it belongs to."""
 
-    def answer(self, reading: Reading) -> SeriesAnswer:
+    def answer(self, reading: Reading) -> SeriesRows:
         """The series. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         count = steps(self.selection, self.points, self.step_s).count
         if self.by and count * self.limit > MOST_VALUES:
@@ -139,8 +111,7 @@ class SeriesQuestion:
             )
         if cells is not None:
             unseen = step_bounds(reading, self.selection, cells.kind, over, None, unseen=cells.units[0] == 0)
-            found = _of_cells(self.selection, over, cells, unseen)
-            return SeriesAnswer(cells.kind, cells.totals, self.by, found)
+            return self._answer(cells.kind, cells.totals, _of_cells(self.selection, over, cells, unseen))
         labels = split_keys(self.by).labels if self.by else ()
         # Sums by visit have rows of labels or of frames, not of both.
         divided = bool(labels) and bool(split_keys(self.by).frames)
@@ -149,10 +120,26 @@ class SeriesQuestion:
         times = reading.visit_times(self.selection)
         if not isinstance(samples.evidence, Visits):
             raise TypeError("a series needs the samples by visit")
-        found = self._series(reading, samples, samples.evidence, times)
-        return SeriesAnswer(samples.kind, totals(reading.functions, samples), self.by, found)
+        found = self._lines(reading, samples, samples.evidence, times)
+        return self._answer(samples.kind, totals(reading.functions, samples), found)
 
-    def _series(self, reading: Reading, samples: Samples, evidence: Visits, times: VisitTimes) -> Series:
+    def _answer(self, kind: SampleType, of_samples: Totals, found: _Lines) -> SeriesRows:
+        lines = [LineRows("whole", {}, None, found.whole)]
+        lines += [LineRows("row", *name, points) for name, points in found.rows]
+        if found.remainder is not None:
+            lines.append(LineRows("remainder", {}, None, found.remainder))
+        return SeriesRows(
+            selection=selection_echo(self.selection, kind),
+            totals=of_samples,
+            by=self.by,
+            step_seconds=steps(self.selection, self.points, self.step_s).step_s,
+            seconds_per_unit=kind.seconds_per_unit,
+            steps=found.steps,
+            lines=tuple(lines),
+            lines_total=found.rows_total,
+        )
+
+    def _lines(self, reading: Reading, samples: Samples, evidence: Visits, times: VisitTimes) -> _Lines:
         over = steps(self.selection, self.points, self.step_s)
         left = samples.by_visit
         parts, names, total, additive = [_one_row(left)], [], 0, False
@@ -170,13 +157,14 @@ class SeriesQuestion:
         weighed = step_weights(reading, self.selection, evidence, times, over)
         step = over.of(times.of(evidence.id))
         unseen = self._unseen(reading, samples, evidence, times, sum_at(step, evidence.selected, over.count))
-        lines = _points(weighed, _stacked(parts), step, unseen)
-        return Series(
-            step_s=over.step_s,
-            steps=_steps(self.selection, times, over, evidence.design.days, weighed.unavailable),
+        shown = _steps(self.selection, times, over, evidence.design.days, weighed.unavailable)
+        in_step = [_InStep(each, samples.kind.seconds_per_unit) for each in shown]
+        lines = _points(weighed, _stacked(parts), step, unseen, in_step)
+        return _Lines(
+            steps=shown,
             whole=lines[0],
-            lines=tuple(Line(*name, line) for name, line in zip(names, lines[2:], strict=True)),
-            lines_total=total,
+            rows=tuple(zip(names, lines[2:], strict=True)),
+            rows_total=total,
             remainder=lines[1] if additive else None,
         )
 
@@ -190,33 +178,34 @@ class SeriesQuestion:
         return step_bounds(reading, self.selection, samples.kind, over, times, unseen=selected == 0)
 
 
-def _of_cells(selection: Selection, over: Steps, found: CellSeries, unseen: Float) -> Series:
-    lines: list[list[Point]] = [[] for _ in found.units]
+def _of_cells(selection: Selection, over: Steps, found: CellSeries, unseen: Float) -> _Lines:
+    lines: list[list[PointRow]] = [[] for _ in found.units]
+    shown = _steps(selection, found.times, over, found.ingested, frozenset())
     moments = [
         of_step if units else replace(none(len(lines)), unseen=bound)  # the moments may hold rounding errors
         for of_step, units, bound in zip(found.moments, found.units[0].tolist(), unseen.tolist(), strict=True)
     ]
     for number, (of_step, known) in enumerate(zip(moments, estimates_of_all(moments), strict=True)):
+        in_step = _InStep(shown[number], found.kind.seconds_per_unit)
         visits = of_step.visits.tolist()
         for row, (line, estimate) in enumerate(zip(lines, known, strict=True)):
             share = None if estimate is None or of_step.x <= 0 else estimate.share.value
             counted = int(visits[row]) if found.counts_visits[row] else None
-            line.append(Point(int(found.units[row, number]), share, estimate, counted))
+            line.append(in_step.point(int(found.units[row, number]), share, estimate, counted))
     whole, *rest = (tuple(line) for line in lines)
     remainder = rest.pop(0) if found.additive else None
-    return Series(
-        step_s=over.step_s,
-        steps=_steps(selection, found.times, over, found.ingested, frozenset()),
+    return _Lines(
+        steps=shown,
         whole=whole,
-        lines=tuple(Line(*name, line) for name, line in zip(found.names, rest, strict=True)),
-        lines_total=found.lines_total,
+        rows=tuple(zip(found.names, rest, strict=True)),
+        rows_total=found.lines_total,
         remainder=remainder,
     )
 
 
 def _steps(
     selection: Selection, times: VisitTimes, over: Steps, ingested: Int64, unavailable: frozenset[int]
-) -> tuple[Step, ...]:
+) -> tuple[SeriesStep, ...]:
     """`ingested` are the days with ingested visits, `unavailable` the steps with too few of them."""
     begin, end = selection.start.timestamp(), selection.end.timestamp()
     covered, weighed = np.zeros((2, over.count))
@@ -232,7 +221,10 @@ def _steps(
     columns = zip(
         *(column.tolist() for column in (partial, covered, weighed, drawn, waiting, too_few)), strict=True
     )
-    return tuple(Step(over.time(i), over.time(i + 1), *values) for i, values in enumerate(columns))
+    return tuple(
+        SeriesStep(format_time(over.time(i)), format_time(over.time(i + 1)), *values)
+        for i, values in enumerate(columns)
+    )
 
 
 def _one_row(units: Int64) -> PerVisit:
@@ -249,15 +241,20 @@ def _stacked(parts: Sequence[PerVisit]) -> PerVisit:
     )
 
 
-def _points(weighed: StepWeights, found: PerVisit, step: Int64, unseen: Float) -> list[tuple[Point, ...]]:
-    """The points of each row; `step` is that of each visit, `unseen` the upper bound of each step without samples."""
+def _points(
+    weighed: StepWeights, found: PerVisit, step: Int64, unseen: Float, in_step: Sequence[_InStep]
+) -> list[tuple[PointRow, ...]]:
+    """The points of each row.
+
+    `step` is that of each visit, `unseen` the upper bound of each step without samples.
+    """
     evidence, count = weighed.visits, len(unseen)
     place = found.row * count + step[found.visit]
     units = sum_at(place, found.units, found.rows * count).reshape(found.rows, count)
     visits = np.bincount(place, minlength=found.rows * count).reshape(found.rows, count)
-    selected = np.bincount(step, evidence.weight * evidence.selected, count)
+    selected = np.bincount(step, evidence.weight * evidence.selected, count).tolist()
     known = _estimates(weighed, found, step, unseen)
-    lines: list[list[Point]] = [[] for _ in range(found.rows)]
+    lines: list[list[PointRow]] = [[] for _ in range(found.rows)]
     for number, of_step in enumerate(known):
         query_budget.checkpoint()
         for row, (line, estimate) in enumerate(zip(lines, of_step, strict=True)):
@@ -265,7 +262,7 @@ def _points(weighed: StepWeights, found: PerVisit, step: Int64, unseen: Float) -
             share = None
             if selected[number] > 0:
                 share = min(observed / selected[number], 1.0) if estimate is None else estimate.share.value
-            line.append(Point(observed, share, estimate, int(visits[row, number])))
+            line.append(in_step[number].point(observed, share, estimate, int(visits[row, number])))
     return [tuple(line) for line in lines]
 
 

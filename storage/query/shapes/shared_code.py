@@ -14,16 +14,19 @@ from analysis import estimate
 from storage.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
 from storage.errors import BadSelection
 from storage.ingest.marker_frames import Kind
+from storage.query.answers.figures import Interval, in_units
+from storage.query.answers.shared_code import Cost, SharedCodeAnswer, SharedRow
+from storage.query.answers.table import members_of
 from storage.query.estimation.visit_evidence import Visits
-from storage.query.facts.visit_scan import SampleType
+from storage.query.facts.selection_echo import selection_echo
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
-from storage.query.shapes.table import Row, grouped, shown_rows
+from storage.query.shapes.table import grouped, shown_rows
 from storage.query.shapes.table_frames import FrameGroup, frame_rows
 from storage.query.shapes.table_rows import Grouping
-from storage.query.shapes.totals import Totals, totals
+from storage.query.shapes.totals import totals
 from storage.query.stacks.function_names import Functions
 from storage.snapshots import query_budget
 
@@ -31,46 +34,8 @@ MOST_ROWS = 1000
 _NOT_KNOWN = 0
 """Number of the empty file and binary in `Functions`."""
 FRAMES = ("function", "file", "binary")
-
-
-@dataclass(frozen=True, slots=True)
-class SharedRow:
-    """A function, file or binary, and how applications share it."""
-
-    row: Row
-    """The row of the whole selection."""
-    applications: int
-    """Applications with a sample of it."""
-    effective: float
-    """Effective number of applications: exp of the entropy of its units over them. 1 if one application has all."""
-    largest: str
-    """The application with the highest lower bound of its share."""
-    largest_share: float
-    """Share in that application, 0…1."""
-    largest_lo: float
-    """Lower end of that share's interval."""
-
-
-@dataclass(frozen=True, slots=True)
-class SharedCode:
-    """Shared and cold code, by descending share of the fleet."""
-
-    rows: tuple[SharedRow, ...]
-    rows_total: int
-    """All rows that are shared and cold."""
-    share: float
-    """Share of the whole selection in all those rows; for totals, which overlap, that of the largest row."""
-    applications: int
-    """Applications in the selection."""
-
-
-@dataclass(frozen=True, slots=True)
-class SharedCodeAnswer:
-    """Shared code, and the totals of the selection."""
-
-    kind: SampleType
-    totals: Totals
-    shared: SharedCode
+_HOUR_S = 3600
+_YEAR_H = 8766
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +51,9 @@ class SharedCodeQuestion:
     """Largest share in an application, 0…1."""
     applications: int = 2
     limit: int = 100
+    saving: float = 0.1
+    """Part of the cost that counts as saved, 0…1."""
+    price_per_core_hour: float | None = None
 
     def answer(self, reading: Reading) -> SharedCodeAnswer:
         """The shared code. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
@@ -95,8 +63,23 @@ class SharedCodeQuestion:
                 parameter="by",
             )
         samples = reading.visits(self.selection, (APPLICATION,))
-        found = shared_code(reading, samples, self)
-        return SharedCodeAnswer(samples.kind, totals(reading.functions, samples), found)
+        grouping = grouped(reading, samples.profiles, (APPLICATION,))
+        uses = _uses(reading, samples, grouping, self)
+        chosen, weight = _chosen(uses, self)
+        whole = samples.whole
+        shares = weight / whole if whole > 0 else np.zeros(len(chosen))
+        behind = totals(reading.functions, samples)
+        return SharedCodeAnswer(
+            selection=selection_echo(self.selection, samples.kind),
+            totals=behind,
+            by=(self.by,),
+            rows=_rows(reading, samples, uses, chosen[: self.limit], self, behind.weighed_seconds),
+            rows_total=len(chosen),
+            share=min(float(shares.sum()) if self.own else float(shares.max(initial=0.0)), 1.0),
+            applications=len(np.unique(grouping.of[samples.facts.profile])),
+            saving=self.saving,
+            price_per_core_hour=self.price_per_core_hour,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +113,8 @@ class Uses:
         return estimate.share_interval(self.share, np.maximum(self.samples, 1.0))[0]
 
 
-def shared_code(reading: Reading, samples: Samples, question: SharedCodeQuestion) -> SharedCode:
-    """The shared code in samples that were read visit by visit, with the application label."""
-    grouping = grouped(reading, samples.profiles, (APPLICATION,))
-    uses = _uses(reading, samples, grouping, question)
+def _chosen(uses: Uses, question: SharedCodeQuestion) -> tuple[Int64, Float]:
+    """The keys of shared and cold code and the units of the fleet in it, the largest first."""
     keys, of_key = distinct(uses.key)
     cold = np.ones(len(keys), np.bool_)
     above = uses.share > question.cold
@@ -143,15 +124,7 @@ def shared_code(reading: Reading, samples: Samples, question: SharedCodeQuestion
     weight = weight_at(of_key, uses.weight, len(keys))
     chosen = np.flatnonzero(cold & (spread >= question.applications) & (weight > 0))
     chosen = chosen[np.argsort(-weight[chosen], kind="stable")]
-    whole = samples.whole
-    shares = weight[chosen] / whole if whole > 0 else np.zeros(len(chosen))
-    shown = chosen[: question.limit]
-    return SharedCode(
-        rows=_described(reading, samples, uses, keys[shown], question.by),
-        rows_total=len(chosen),
-        share=min(float(shares.sum()) if question.own else float(shares.max(initial=0.0)), 1.0),
-        applications=len(np.unique(grouping.of[samples.facts.profile])),
-    )
+    return keys[chosen], weight[chosen]
 
 
 def _uses(reading: Reading, samples: Samples, grouping: Grouping, question: SharedCodeQuestion) -> Uses:
@@ -203,24 +176,46 @@ def _by_key(uses: Uses, keys: Int64) -> Iterator[Uses]:
         yield uses.of(order[low:high])
 
 
-def _described(reading: Reading, samples: Samples, uses: Uses, keys: Int64, by: str) -> tuple[SharedRow, ...]:
+def _rows(  # noqa: PLR0917 - all that rows show
+    reading: Reading,
+    samples: Samples,
+    uses: Uses,
+    keys: Int64,
+    question: SharedCodeQuestion,
+    weighed_s: float,
+) -> tuple[SharedRow, ...]:
     """The rows of these keys, in their order."""
     together = Grouping(np.zeros(len(samples.profiles), np.int64), ({},))
-    fleet = frame_rows(reading.functions, samples, together, (by,))
+    fleet = frame_rows(reading.functions, samples, together, (question.by,))
     rows = shown_rows(samples, fleet, fleet.places(keys))
+    price = question.price_per_core_hour
     found = []
     for mine, row in zip(_by_key(uses, keys), rows, strict=True):
         lower = mine.lower()
         surest = int(np.lexsort((mine.share, lower))[-1])
         parts = mine.weight[mine.weight > 0] / mine.weight.sum()
+        seconds = row.self_core_seconds if question.own else row.total_core_seconds
         found.append(
             SharedRow(
-                row=row,
+                **members_of(row),
                 applications=len(mine.key),
-                effective=float(np.exp(-(parts * np.log(parts)).sum())),
-                largest=uses.names[int(mine.application[surest])],
+                effective_applications=float(np.exp(-(parts * np.log(parts)).sum())),
+                largest_application=uses.names[int(mine.application[surest])],
                 largest_share=float(mine.share[surest]),
                 largest_lo=float(lower[surest]),
+                cost=_cost(seconds, weighed_s, price),
+                saved=_cost(seconds and seconds.scaled(question.saving), weighed_s, price),
             )
         )
     return tuple(found)
+
+
+def _cost(seconds: Interval | None, weighed_s: float, price: float | None) -> Cost:
+    """The cost; members are None without an estimate in core-seconds or without a price."""
+    a_year = price and weighed_s and price * _YEAR_H / weighed_s
+    return Cost(
+        cores=in_units(seconds, weighed_s and 1 / weighed_s),
+        core_hours=in_units(seconds, 1 / _HOUR_S),
+        money=in_units(seconds, price and price / _HOUR_S),
+        money_a_year=in_units(seconds, a_year),
+    )

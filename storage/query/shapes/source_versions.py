@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.arrays import Int64, distinct, sum_at, weight_at
+from storage.query.answers.figures import as_seconds
+from storage.query.answers.lines import SourceBuild, SourceVersion
 from storage.query.binary_builds import Builds
 from storage.query.estimation import visit_totals
 from storage.query.estimation.visit_evidence import Details
@@ -15,21 +17,6 @@ from storage.query.shapes.frame_keys import LINE
 from storage.query.stacks.function_names import Functions
 
 _LINE_BITS = 31
-
-
-@dataclass(frozen=True, slots=True)
-class SourceVersion:
-    """One text of a file."""
-
-    file: str
-    sha256: bytes | None
-    """None: no text is stored for these builds, or the build is unknown."""
-    builds: tuple[tuple[str, str], ...]
-    """(binary key, binary) of the builds with samples; each of them leads to the text."""
-    self: int
-    """Units whose innermost frame is at one of the text's lines."""
-    self_share: float
-    """Estimated share of the whole selection, 0…1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +61,7 @@ def versions_of(
     own = facts.own * facts.profiles.period[facts.profile]
     units = sum_at(of_line, own, len(found))
     weights = weight_at(of_line, own * lined.visits.weight[lined.visit[facts.profile]], len(found))
-    whole = lined.samples.whole
+    whole, scale = lined.samples.whole, lined.samples.kind.seconds_per_unit
     order = sorted(range(len(found)), key=lambda n: (found[n][0], not found[n][1], -units[n], found[n][1]))
     place_of = np.empty(len(order), np.int64)
     place_of[order] = np.arange(len(order))
@@ -82,9 +69,10 @@ def versions_of(
         tuple(
             SourceVersion(
                 file=found[n][0],
-                sha256=found[n][1] or None,
-                builds=tuple(sorted(met[found[n]])),
+                sha256=found[n][1].hex() or None,
+                builds=tuple(SourceBuild(key, name) for key, name in sorted(met[found[n]])),
                 self=int(units[n]),
+                self_seconds=as_seconds(int(units[n]), scale),
                 self_share=min(float(weights[n]) / whole, 1.0) if whole > 0 else 0.0,
             )
             for n in order

@@ -1,4 +1,4 @@
-"""All distinct stacks of a selection with their samples and units, for exports."""
+"""All distinct stacks of a selection as columns with their samples and units, for files and for rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ import numpy as np
 
 from storage.arrays import Int64, distinct
 from storage.errors import BadSelection
+from storage.query.answers.totals import Totals
 from storage.query.estimation import visit_totals
 from storage.query.estimation.estimates import Estimate, estimates
 from storage.query.estimation.visit_evidence import Visits
@@ -17,7 +18,7 @@ from storage.query.samples import Samples
 from storage.query.selections.matchers import FRAME_KEYS
 from storage.query.selections.selection import Selection
 from storage.query.shapes.stack_table import Grouping, StackRows, StackTable, tabulated
-from storage.query.shapes.totals import Totals, totals
+from storage.query.shapes.totals import totals
 from storage.query.stack_filter import through_any
 from storage.query.stacks.definitions import UNKNOWN, Definition
 from storage.query.stacks.function_names import FunctionRow, Functions
@@ -31,8 +32,8 @@ MOST_LABELS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class StacksAnswer:
-    """The stacks of a selection and the totals of its samples."""
+class StackSamples:
+    """The stacks of a selection as columns, and the totals of its samples."""
 
     kind: SampleType
     totals: Totals
@@ -73,7 +74,7 @@ class StackSamplesQuestion:
                     hint="Use labels, e.g. labels=application,version.",
                 )
 
-    def answer(self, reading: Reading) -> StacksAnswer:
+    def answer(self, reading: Reading) -> StackSamples:
         """The stacks. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         if self.lined:
             refuse_frames(self.selection)
@@ -91,7 +92,7 @@ class StackSamplesQuestion:
             return [(row, known.get(row.id, UNKNOWN)) for row in rows]
 
         table, order = tabulated(samples.shape, rows, kept, grouping, functions)
-        return StacksAnswer(
+        return StackSamples(
             kind=samples.kind,
             totals=totals(reading.functions, samples),
             table=table,

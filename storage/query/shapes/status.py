@@ -1,13 +1,23 @@
 """The fleet's coverage, the backlog of ingestion, and the binaries without symbols."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, and_, func, select
 
 from storage import thinning
-from storage.query.shapes.failures import VisitFailure, read_failures
+from storage.query.answers.status import (
+    CampaignStatus,
+    CapturesStatus,
+    EventStatus,
+    MachinesStatus,
+    MissingSymbols,
+    StatusAnswer,
+    SymbolsStatus,
+    VisitsStatus,
+)
+from storage.query.selections.times import format_time
+from storage.query.shapes.failures import read_failures
 from storage.query.store_reading import StoreReading
 from storage.rollup.daily import overdue
 from storage.schema import binary, campaign, capture, capture_binary, machine, sample_type, visit
@@ -17,69 +27,15 @@ _MISSING_OVER = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignStatus:
-    """The state of a campaign."""
-
-    name: str
-    state: str
-    why: str
-    since: datetime
-    period_s: float
-    last_round: int
-    drawn_share: float
-    """Drawn share of its planned visits; 1 unless captures wait too long to be ingested (`storage.thinning`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class CapturesStatus:
-    """Archived captures that are not ingested."""
-
-    waiting: int
-    """Captures to be ingested for the first time."""
-    oldest_waiting_s: float | None
-    again: int
-    """Ingested captures that are to be ingested again with better symbols."""
-    quarantined: int
-
-
-@dataclass(frozen=True, slots=True)
-class MissingSymbols:
-    """A binary with sampled code that has no names."""
-
-    binary: str
-    path: str
-    reason: str
-    share: float
-    """Share of all samples of the last day that have a nameless frame in this binary."""
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """The fleet's state at one moment."""
-
-    now: datetime
-    machines_enabled: int
-    machines_total: int
-    campaigns: tuple[CampaignStatus, ...]
-    visits_last_hour: dict[str, int]
-    """By outcome."""
-    failures: Sequence[VisitFailure]
-    """Failures of the last day, most frequent first."""
-    captures: CapturesStatus
-    events: tuple[tuple[str, str], ...]
-    """(event, unit) of everything sampled so far."""
-    latest: datetime | None
-    """When the newest ingested visit was drawn."""
-    missing_symbols: tuple[MissingSymbols, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class StatusQuestion:
     """The fleet's coverage and its problems."""
 
-    def answer(self, reading: StoreReading) -> Status:
+    price_per_core_hour: float | None = None
+    """Repeated in the answer; None: not set."""
+
+    def answer(self, reading: StoreReading) -> StatusAnswer:
         """The fleet's state. Raises `DatabaseError`."""
-        return read_status(reading.connection)
+        return read_status(reading.connection, self.price_per_core_hour)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +74,7 @@ def captures_status(connection: Connection) -> CapturesStatus:
     return CapturesStatus(waiting, None if oldest is None else float(oldest), again, aside)
 
 
-def read_status(connection: Connection) -> Status:
+def read_status(connection: Connection, price_per_core_hour: float | None = None) -> StatusAnswer:
     """The status as the snapshot shows it."""
     now: datetime = connection.execute(select(func.now())).scalar_one()
     in_inventory = machine.c.removed_at.is_(None)
@@ -157,20 +113,27 @@ def read_status(connection: Connection) -> Status:
         .order_by(visit.c.drawn_at.desc())
         .limit(1)
     ).scalar()
-    return Status(
-        now=now,
-        machines_enabled=enabled,
-        machines_total=total,
+    return StatusAnswer(
+        now=format_time(now),
+        machines=MachinesStatus(enabled, total),
         campaigns=tuple(
-            CampaignStatus(*row[:-1], drawn_share=thinning.share(thinned.get(row.campaign_id, 0)))
+            CampaignStatus(
+                name=row.name,
+                state=row.state,
+                why=row.state_why,
+                since=format_time(row.state_at),
+                period_s=row.period_s,
+                last_round=row.last_round,
+                drawn_share=thinning.share(thinned.get(row.campaign_id, 0)),
+            )
             for row in campaigns
         ),
-        visits_last_hour=dict(tuple(row) for row in outcomes),
-        failures=read_failures(connection, now),
+        visits=VisitsStatus(dict(tuple(row) for row in outcomes), read_failures(connection, now)),
         captures=captures_status(connection),
-        events=tuple((event, unit) for event, unit in events),
-        latest=latest,
-        missing_symbols=_missing_symbols(connection, now),
+        events=tuple(EventStatus(event, unit) for event, unit in events),
+        price_per_core_hour=price_per_core_hour,
+        latest=None if latest is None else format_time(latest),
+        symbols=SymbolsStatus(_missing_symbols(connection, now)),
     )
 
 

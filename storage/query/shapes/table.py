@@ -8,14 +8,19 @@ Self is: the rows and the remainder add up to the whole.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypedDict
 
 import numpy as np
 
 from storage.arrays import Int64
 from storage.errors import BadSelection
+from storage.query.answers.figures import Interval, as_seconds, in_units
+from storage.query.answers.table import Remainder, TableAnswer, TableRow
+from storage.query.answers.totals import Totals
 from storage.query.cells.cell_evidence import Merged
 from storage.query.estimation.estimates import Estimate, estimates
 from storage.query.estimation.visit_evidence import Seen
+from storage.query.facts.selection_echo import selection_echo
 from storage.query.facts.visit_scan import Profiles, SampleType
 from storage.query.function_samples import ApplicationSamples, FunctionSamples
 from storage.query.line_samples import LinedSamples
@@ -28,58 +33,11 @@ from storage.query.shapes.row_order import Page, ordered
 from storage.query.shapes.table_frames import FunctionRows, frame_rows
 from storage.query.shapes.table_lines import line_rows
 from storage.query.shapes.table_rows import ApplicationRows, Grouping, LabelRows, Rows
-from storage.query.shapes.totals import Totals, totals, totals_of_cells
+from storage.query.shapes.totals import totals, totals_of_cells
 
 MOST_ROWS = 10_000
 _MOST_GROUPS = 20_000
 """Combinations of labels in one table that is also grouped by frames."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row; `self` and `total` in units of the sample type."""
-
-    key: dict[str, str]
-    function_id: int | None
-    self: int
-    total: int
-    self_share: float
-    """Estimated share of the whole selection, 0…1; the observed share if there is no random design."""
-    total_share: float
-    self_samples: int | None
-    """None, like the two below, if merged cells do not record it."""
-    total_samples: int | None
-    visits: int | None
-    """Visits with a sample in the row's total."""
-    machines: int | None
-    """Distinct machines with a sample in the row's total."""
-    own_estimate: Estimate | None
-    """None, like the next field, if visits were not drawn at random."""
-    total_estimate: Estimate | None
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The requested page of rows, and the remainder."""
-
-    by: tuple[str, ...]
-    rows: tuple[Row, ...]
-    rows_total: int
-    """Rows that match `find`."""
-    remainder_rows: int
-    """Rows of the whole selection outside the page."""
-    remainder_self: int
-    remainder_share: float
-    """Share of the whole selection's estimate, like the rows' shares."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableAnswer:
-    """A table and the totals of its samples."""
-
-    kind: SampleType
-    totals: Totals
-    table: Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +68,7 @@ class TableQuestion:
         else:
             samples = reading.samples(self.selection, keys.labels, keys.frame)
             rows = all_rows(reading, samples, self.by)
-        found = _tabulated(samples.whole, rows, self.by, self.page)
-        return TableAnswer(samples.kind, totals(reading.functions, samples), found)
+        return self._answer(samples.kind, totals(reading.functions, samples), samples.whole, rows)
 
     def _of_functions(self, reading: Reading, samples: FunctionSamples) -> TableAnswer:
         return self._by_cells(samples, FunctionRows(reading.functions, samples))
@@ -120,22 +77,27 @@ class TableQuestion:
         return self._by_cells(samples, _application_rows(reading, samples.evidence, samples.seen))
 
     def _by_cells(self, samples: FunctionSamples | ApplicationSamples, rows: Rows) -> TableAnswer:
-        found = _tabulated(samples.whole, rows, self.by, self.page)
-        return TableAnswer(samples.kind, totals_of_cells(samples), found)
+        return self._answer(samples.kind, totals_of_cells(samples), samples.whole, rows)
 
-
-def _tabulated(whole: float, rows: Rows, by: tuple[str, ...], page: Page) -> Table:
-    """The page of these rows; `whole` is the denominator of shares."""
-    order = ordered(rows, page)
-    shown = order[page.offset : page.offset + page.limit]
-    return Table(
-        by=by,
-        rows=_shown(whole, rows, shown),
-        rows_total=len(order),
-        remainder_rows=len(rows.own) - len(shown),
-        remainder_self=int(rows.own.sum()) - int(rows.own[shown].sum()),
-        remainder_share=_share(float(rows.own_weight.sum()) - float(rows.own_weight[shown].sum()), whole),
-    )
+    def _answer(self, kind: SampleType, behind: Totals, whole: float, rows: Rows) -> TableAnswer:
+        """The page of these rows; `whole` is the denominator of shares."""
+        order = ordered(rows, self.page)
+        shown = order[self.page.offset : self.page.offset + self.page.limit]
+        left = int(rows.own.sum()) - int(rows.own[shown].sum())
+        left_weight = float(rows.own_weight.sum()) - float(rows.own_weight[shown].sum())
+        return TableAnswer(
+            selection=selection_echo(self.selection, kind),
+            totals=behind,
+            by=self.by,
+            rows=_shown(whole, kind.seconds_per_unit, rows, shown),
+            rows_total=len(order),
+            remainder=Remainder(
+                rows=len(rows.own) - len(shown),
+                self=left,
+                self_seconds=as_seconds(left, kind.seconds_per_unit),
+                self_share=_share(left_weight, whole),
+            ),
+        )
 
 
 def all_rows(reading: Reading, samples: Samples, by: Sequence[str]) -> Rows:
@@ -187,12 +149,13 @@ def _check(grouping: Grouping) -> None:
         )
 
 
-def shown_rows(samples: Samples, rows: Rows, shown: Int64) -> tuple[Row, ...]:
+def shown_rows(samples: Samples, rows: Rows, shown: Int64) -> tuple[TableRow, ...]:
     """Some of the rows with all their details."""
-    return _shown(samples.whole, rows, shown)
+    return _shown(samples.whole, samples.kind.seconds_per_unit, rows, shown)
 
 
-def _shown(whole: float, rows: Rows, shown: Int64) -> tuple[Row, ...]:
+def _shown(whole: float, scale: float | None, rows: Rows, shown: Int64) -> tuple[TableRow, ...]:
+    """Some of the rows; `scale` is the core-seconds of a unit."""
     details = rows.details(shown)
     columns = zip(
         shown.tolist(),
@@ -205,31 +168,73 @@ def _shown(whole: float, rows: Rows, shown: Int64) -> tuple[Row, ...]:
         strict=True,
     )
     return tuple(
-        Row(
+        TableRow(
             key=rows.key(place),
             function_id=rows.function_id(place),
             self=int(rows.own[place]),
             total=int(rows.total[place]),
-            self_share=_share(float(rows.own_weight[place]), whole),
-            total_share=_share(float(rows.total_weight[place]), whole),
             self_samples=self_samples,
             total_samples=total_samples,
+            self_seconds=as_seconds(int(rows.own[place]), scale),
+            total_seconds=as_seconds(int(rows.total[place]), scale),
+            self_share=_share(float(rows.own_weight[place]), whole),
+            total_share=_share(float(rows.total_weight[place]), whole),
             visits=visits,
             machines=machines,
-            own_estimate=own,
-            total_estimate=total,
+            **estimated(own, total, scale),
         )
         for place, self_samples, total_samples, visits, machines, own, total in columns
     )
 
 
-def only_row(samples: Samples, rows: Rows) -> Row:
+class Estimated(TypedDict):
+    """The members of a row that come from estimates."""
+
+    self_lo: float | None
+    self_hi: float | None
+    total_lo: float | None
+    total_hi: float | None
+    self_core_seconds: Interval | None
+    total_core_seconds: Interval | None
+    low_confidence: bool
+
+
+def estimated(own: Estimate | None, total: Estimate | None, scale: float | None) -> Estimated:
+    """A row's members from the estimates of its self and its total; `scale` is the core-seconds of a unit."""
+    return {
+        "self_lo": None if own is None else own.share.lo,
+        "self_hi": None if own is None else own.share.hi,
+        "total_lo": None if total is None else total.share.lo,
+        "total_hi": None if total is None else total.share.hi,
+        "self_core_seconds": None if own is None else in_units(own.units, scale),
+        "total_core_seconds": None if total is None else in_units(total.units, scale),
+        "low_confidence": any(each is not None and each.low_confidence for each in (own, total)),
+    }
+
+
+def only_row(samples: Samples, rows: Rows) -> TableRow:
     """The only row; if it was not observed, a row with its upper bound."""
-    if not len(rows.own):
-        (unseen,) = estimates(samples.evidence.nothing(), 1)
-        return Row({}, None, 0, 0, 0.0, 0.0, 0, 0, 0, 0, unseen, unseen)
-    (row,) = shown_rows(samples, rows, np.zeros(1, np.int64))
-    return row
+    if len(rows.own):
+        (row,) = shown_rows(samples, rows, np.zeros(1, np.int64))
+        return row
+    (unseen,) = estimates(samples.evidence.nothing(), 1)
+    scale = samples.kind.seconds_per_unit
+    seconds = as_seconds(0, scale)
+    return TableRow(
+        key={},
+        function_id=None,
+        self=0,
+        total=0,
+        self_samples=0,
+        total_samples=0,
+        self_seconds=seconds,
+        total_seconds=seconds,
+        self_share=0.0,
+        total_share=0.0,
+        visits=0,
+        machines=0,
+        **estimated(unseen, unseen, scale),
+    )
 
 
 def _share(part: float, whole: float) -> float:

@@ -1,62 +1,131 @@
 """The totals of an answer: its samples, the part of the fleet they represent, and their quality."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
 from storage.arrays import Int64
 from storage.ingest.marker_frames import Kind
 from storage.ingest.symbolized import Status
+from storage.query.answers.figures import Interval, as_seconds, in_units
+from storage.query.answers.totals import Path, Span, Totals
 from storage.query.cells.cell_evidence import Merged
-from storage.query.estimation.estimates import Interval, total_of
+from storage.query.estimation.estimates import total_of
 from storage.query.estimation.sampling_design import Coverage
 from storage.query.estimation.visit_totals import PerVisit
+from storage.query.facts.visit_scan import SampleType
 from storage.query.function_samples import ApplicationSamples, FunctionSamples, Quality
 from storage.query.samples import Samples
+from storage.query.selections.times import format_time
 from storage.query.stacks.function_names import Functions
 from storage.query.stacks.stack_tree import Shape
 from storage.snapshots import query_budget
 
-Path = Literal["cells", "chunks", "mixed"]
-"""The source of an answer: merged cells, every visit's own chunks, or both."""
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """The totals of an answer, after all filters."""
-
-    samples: int
-    units: int
-    """Samples weighted with the units each stands for."""
-    machines: int | None
-    """Distinct machines with a sample; None, like `visits`, if merged cells do not record it."""
-    visits: int | None
-    profiles: int
-    kept: float
-    """Estimated share of the samples matched by labels that the frame filters keep; 1 without frame filters."""
-    symbolized: float
-    """Share of units whose stack has a name for every function; 1 without units, like the two below."""
-    leaf_symbolized: float
-    """Share of units whose innermost function has a name."""
-    complete: float
-    """Share of units whose stack reaches the thread's start."""
-    coverage: Coverage
-    estimate: Interval | None
-    """Units of the fleet in the covered time, for a gauge its mean level. None: there is no random design, or no
-    observation gives an upper bound."""
-    path: Path
-
 
 def totals(functions: Functions, samples: Samples) -> Totals:
     """The totals of these samples, whose functions must be loaded."""
-    shape = (
-        samples.shape if samples.sampled is None else samples.sampled
-    )  # a hidden frame is not an unnamed one
+    return sums(functions, samples).answer()
+
+
+def totals_of_cells(samples: FunctionSamples | ApplicationSamples) -> Totals:
+    """The totals of samples whose stacks were not read: of all samples that match the selection's labels."""
+    return _of_cells(samples.evidence, samples.kind, samples.units, 1.0, samples.quality).answer()
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """The sums that totals are made of."""
+
+    kind: SampleType
+    coverage: Coverage
+    samples: int
+    units: int
+    machines: int | None
+    visits: int
+    profiles: int
+    kept: float
+    symbolized: float
+    leaf_symbolized: float
+    complete: float
+    estimate: Interval | None
+    path: Path
+
+    def answer(self) -> Totals:
+        """The totals; their samples count towards the query's budget."""
+        query_budget.note_samples(self.samples)
+        coverage, scale = self.coverage, self.kind.seconds_per_unit
+        return Totals(
+            samples=self.samples,
+            units=self.units,
+            seconds=as_seconds(self.units, scale),
+            machines=self.machines,
+            visits=self.visits,
+            profiles=self.profiles,
+            kept=self.kept,
+            symbolized=self.symbolized,
+            leaf_symbolized=self.leaf_symbolized,
+            complete=self.complete,
+            design="random" if coverage.random else "none",
+            path=self.path,
+            approximate=coverage.approximate,
+            asked_seconds=coverage.asked_s,
+            covered_seconds=coverage.covered_s,
+            missing=tuple(Span(format_time(begin), format_time(end)) for begin, end in coverage.missing),
+            weighed_seconds=coverage.weighed_s,
+            population=coverage.population,
+            uncovered_share=coverage.uncovered,
+            visits_drawn=coverage.drawn,
+            visits_ingested=coverage.ingested,
+            visits_waiting=coverage.waiting,
+            core_seconds=in_units(self.estimate, scale),
+            cores=in_units(self.estimate, scale and coverage.weighed_s and scale / coverage.weighed_s),
+            estimate=self.estimate,
+        )
+
+
+def sums(functions: Functions, samples: Samples) -> Sums:
+    """The sums of these samples, whose functions must be loaded."""
+    # Of the stacks before frames are hidden: a hidden frame is not an unnamed one.
+    shape = samples.shape if samples.sampled is None else samples.sampled
     quality = _quality(functions, shape, shape.self_at(samples.facts.units))
     kept = _share(float(samples.weighted.sum()), samples.whole)
-    coverage = samples.evidence.design.coverage
-    return _totals(_behind(samples), int(samples.facts.units.sum()), kept, quality, coverage)
+    evidence, facts = samples.evidence, samples.facts
+    units = int(facts.units.sum())
+    if isinstance(evidence, Merged):
+        return _of_cells(evidence, samples.kind, units, kept, quality)
+    by_visit = samples.by_visit
+    seen = np.flatnonzero(by_visit)
+    moments = evidence.moments(PerVisit(np.zeros(len(seen), np.int64), seen, by_visit[seen], 1))
+    return Sums(
+        kind=samples.kind,
+        coverage=evidence.design.coverage,
+        samples=int(facts.samples.sum()),
+        units=units,
+        machines=len(np.unique(evidence.machine[seen])),
+        visits=len(seen),
+        profiles=samples.profiles_seen,
+        kept=kept,
+        **_shares(quality, units),
+        estimate=None if moments is None else total_of(moments),
+        path="chunks",
+    )
+
+
+def _of_cells(evidence: Merged, kind: SampleType, units: int, kept: float, quality: Quality) -> Sums:
+    return Sums(
+        kind=kind,
+        coverage=evidence.design.coverage,
+        samples=evidence.samples,
+        units=units,
+        machines=evidence.machines,
+        visits=evidence.visits_seen,
+        profiles=evidence.profiles,
+        kept=kept,
+        **_shares(quality, units),
+        estimate=evidence.total,
+        path="mixed" if evidence.fresh else "cells",
+    )
 
 
 def _quality(functions: Functions, shape: Shape, own: Int64) -> Quality:
@@ -85,63 +154,12 @@ def _quality(functions: Functions, shape: Shape, own: Int64) -> Quality:
     )
 
 
-def totals_of_cells(samples: FunctionSamples | ApplicationSamples) -> Totals:
-    """The totals of samples whose stacks were not read: of all samples that match the selection's labels."""
-    evidence = samples.evidence
-    return _totals(_behind_cells(evidence), samples.units, 1.0, samples.quality, evidence.design.coverage)
-
-
-def _totals(behind: "_Behind", units: int, kept: float, quality: Quality, coverage: Coverage) -> Totals:
-    query_budget.note_samples(behind.samples)
-    return Totals(
-        samples=behind.samples,
-        units=units,
-        machines=behind.machines,
-        visits=behind.visits,
-        profiles=behind.profiles,
-        kept=kept,
-        symbolized=_share(units - quality.unnamed, units),
-        leaf_symbolized=_share(units - quality.no_code, units),
-        complete=_share(units - quality.incomplete, units),
-        coverage=coverage,
-        estimate=behind.estimate,
-        path=behind.path,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Behind:
-    samples: int
-    machines: int | None
-    visits: int
-    profiles: int
-    estimate: Interval | None
-    path: Path
-
-
-def _behind(samples: Samples) -> _Behind:
-    evidence = samples.evidence
-    if isinstance(evidence, Merged):
-        return _behind_cells(evidence)
-    facts = samples.facts
-    by_visit = samples.by_visit
-    seen = np.flatnonzero(by_visit)
-    moments = evidence.moments(PerVisit(np.zeros(len(seen), np.int64), seen, by_visit[seen], 1))
-    return _Behind(
-        int(facts.samples.sum()),
-        len(np.unique(evidence.machine[seen])),
-        len(seen),
-        samples.profiles_seen,
-        None if moments is None else total_of(moments),
-        "chunks",
-    )
-
-
-def _behind_cells(evidence: Merged) -> _Behind:
-    path: Path = "mixed" if evidence.fresh else "cells"
-    return _Behind(
-        evidence.samples, evidence.machines, evidence.visits_seen, evidence.profiles, evidence.total, path
-    )
+def _shares(quality: Quality, units: int) -> dict[str, Any]:
+    return {
+        "symbolized": _share(units - quality.unnamed, units),
+        "leaf_symbolized": _share(units - quality.no_code, units),
+        "complete": _share(units - quality.incomplete, units),
+    }
 
 
 def _share(part: float, whole: float) -> float:

@@ -8,7 +8,7 @@ information, are looked up again for each query.
 
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from sqlalchemy import Connection, select
 from storage.arrays import Bool, Int64, distinct
 from storage.ingest.marker_frames import Kind
 from storage.ingest.symbolized import Status
+from storage.query.answers.functions import KindName, NamedFunction, StatusName
 from storage.query.stacks.name_table import Names, names_of
 from storage.schema import function
 from storage.snapshots.copy_binary import among
@@ -30,6 +31,15 @@ Archived = Callable[[Int64], Sequence[Any]]
 _BATCH = 50_000
 _DICT_ENTRY = 100
 """Bytes of an entry, with the number that is its key or value."""
+STATUSES: Mapping[Status, StatusName] = {
+    Status.FULL: "full",
+    Status.SYMTAB: "symtab",
+    Status.BINARY_ONLY: "binary_only",
+    Status.UNKNOWN: "unknown",
+}
+KINDS: Mapping[Kind, KindName] = {Kind.USER: "user", Kind.KERNEL: "kernel", Kind.MARKER: "marker"}
+"""A flame graph has thousands of functions, and reading an enum member's name takes as long as the rest of a document.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,12 @@ class FunctionRow:
     binary: str
     status: Status
     kind: Kind
+
+    def named(self) -> NamedFunction:
+        """The function with its status and kind by name."""
+        return NamedFunction(
+            self.id, self.name, self.file, self.binary, STATUSES[self.status], KINDS[self.kind]
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,13 @@ from starlette.testclient import TestClient
 
 from services.api.app import create_app
 from services.api.auth import Access
-from services.api.profiles.flame import FlameAnswer
-from services.api.profiles.labels import LabelsAnswer
-from services.api.profiles.movers import MoversAnswer
-from services.api.profiles.status import StatusAnswer
-from services.api.profiles.table import TableAnswer
 from services.api.response_cache import ResponseCache
+from storage.query.answers.answer import adapter
+from storage.query.answers.flame import FlameAnswer
+from storage.query.answers.labels import LabelsAnswer
+from storage.query.answers.movers import MoversAnswer
+from storage.query.answers.status import StatusAnswer
+from storage.query.answers.table import TableAnswer
 from storage.query.query_engine import QueryEngine
 from tests.fact_writer import FactWriter
 from tests.flame_columns import decode
@@ -67,7 +68,7 @@ def test_the_table_takes_labels_sorting_pages_and_text(client: TestClient, sampl
 def test_the_flame_graph_adds_up_to_the_table(client: TestClient, samples: None):
     query = {**RANGE, "select": '{app="prog"}'}
     answer = client.get("/api/v1/flame", params=query).json()
-    FlameAnswer.model_validate(answer)
+    adapter(FlameAnswer).validate_python(answer)
     table = client.get("/api/v1/table", params=query).json()
     assert answer["nodes"]["total"][0] == pytest.approx(table["totals"]["seconds"]) == pytest.approx(1.0)
     names = [answer["functions"][index]["name"] for index in answer["nodes"]["function"]]
@@ -135,12 +136,12 @@ def test_questions_about_functions_that_mean_nothing_are_refused(client: TestCli
 
 def test_labels_and_status_are_what_their_descriptions_say(client: TestClient, samples: None):
     labels = client.get("/api/v1/labels", params=RANGE).json()
-    LabelsAnswer.model_validate(labels)
+    adapter(LabelsAnswer).validate_python(labels)
     by_name = {label["name"]: label["values"] for label in labels["labels"]}
     assert [(v["value"], v["share"]) for v in by_name["application"]] == [("other", 0.5), ("prog", 0.5)]
     assert set(by_name) == {"application", "platform", "machine", "comm"}
     status = client.get("/api/v1/status").json()
-    StatusAnswer.model_validate(status)
+    adapter(StatusAnswer).validate_python(status)
     assert status["latest"] == "2026-11-21T12:00:00Z"
     assert status["machines"] == {"enabled": 2, "total": 2}
     assert status["events"] == [{"event": "cpu", "unit": "nanoseconds"}]
@@ -240,7 +241,7 @@ def test_a_node_is_drawn_by_the_way_to_it(client: TestClient, samples: None):
     whole = client.get("/api/v1/flame", params=RANGE).json()
     ids = [whole["functions"][function]["id"] for function in whole["nodes"]["function"]]
     below = client.get("/api/v1/flame", params={**RANGE, "root": f"{ids[1]},{ids[2]}"}).json()
-    FlameAnswer.model_validate(below)
+    adapter(FlameAnswer).validate_python(below)
     assert below["path"] == ids[1:3]
     assert below["nodes"]["total"] == [whole["nodes"]["total"][2]]
     for root in ("x", "1,,2", "-1", "99999999999", "1.5", "٣"):
@@ -285,7 +286,7 @@ def test_a_series_is_had_as_rows_of_points(client: TestClient, fleet: None):
 
 def test_movers_compare_the_last_whole_day_with_the_day_before(client: TestClient, fleet: None):
     answer = client.get("/api/v1/movers", params={"select": '{app="prog"}'}).json()
-    MoversAnswer.model_validate(answer)
+    adapter(MoversAnswer).validate_python(answer)
     start, end = (datetime.fromisoformat(answer["selection"][name]) for name in ("from", "to"))
     assert end - start == timedelta(days=1)
     assert (end.hour, end.minute, end.second, end.microsecond) == (0, 0, 0, 0)

@@ -1,17 +1,22 @@
 """GIVEN a random fleet WHEN its profiles are streamed THEN they add up to what a table of it says."""
 
 from collections import Counter
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, update
 
+from storage.query.estimation.estimates import Estimate, estimates
 from storage.query.query_engine import QueryEngine
+from storage.query.reading import Reading
+from storage.query.selections.selection import Selection
 from storage.query.shapes.row_order import Page
-from storage.query.shapes.table import TableQuestion
+from storage.query.shapes.table import TableQuestion, all_rows
 from storage.schema import sample_type
 from tests.integration.test_query_estimates import a_visit, ingest, minutes
 from tests.stream_records import facts, kinds, profiles, streams, visits
@@ -20,6 +25,19 @@ from tests.weights_oracle import Drawn
 pytestmark = pytest.mark.integration
 
 MIDNIGHT = datetime(2026, 11, 18, 0, 0, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnEstimates:
+    """Estimates of each function's self, in the event's units: tables have them for events of time only."""
+
+    selection: Selection
+
+    def answer(self, reading: Reading) -> dict[str, Estimate | None]:
+        by = ("function",)
+        rows = all_rows(reading, reading.samples(self.selection, (), "function"), by)
+        found = estimates(rows.details(np.arange(len(rows.own))).own, len(rows.own))
+        return {rows.key(place)["function"]: each for place, each in enumerate(found)}
 
 
 def moment(minute: int) -> str:
@@ -61,14 +79,14 @@ def test_the_weighted_sum_of_records_is_the_tables_estimate(engine: Engine, draw
             estimated[stack[-1]] += units * visit.weight
             for name in set(stack):
                 totals[name] += units
-    rows = {row.key["function"]: row for row in table.table.rows}
+    rows = {row.key["function"]: row for row in table.rows}
     assert {name: row.self for name, row in rows.items() if row.self} == dict(observed)
     assert {name: row.total for name, row in rows.items()} == dict(totals)
     for name, row in rows.items():
-        if row.own_estimate is not None:
-            assert estimated[name] == pytest.approx(row.own_estimate.units.value)
+        if row.self_lo is not None:
+            assert estimated[name] == pytest.approx(row.self_core_seconds.value * 1e9)
     weighed = [record.design for record in records if record.HasField("design")]
-    assert sum(design.visits for design in weighed) == table.totals.coverage.ingested == len(seen)
+    assert sum(design.visits for design in weighed) == table.totals.visits_ingested == len(seen)
     for visit in seen:
         (design,) = [d for d in weighed if d.day == visit.visit.day]
         assert design.design == visit.design
@@ -104,8 +122,10 @@ def test_leaves_and_levels_are_weighed_as_tables_weigh_them(engine: Engine, even
     texts = {"campaign": campaign, "event": event["event"]}
     records = profiles(streams(engine), moment(22 * 60), moment(51 * 60), **texts)
     queries = QueryEngine(engine)
-    table = queries.ask(TableQuestion(minutes(22 * 60, 51 * 60, **texts), ("function",), Page(limit=100)))
-    assert table.totals.coverage.weighed_s < table.totals.coverage.covered_s
+    selection = minutes(22 * 60, 51 * 60, **texts)
+    table = queries.ask(TableQuestion(selection, ("function",), Page(limit=100)))
+    own = queries.ask(OwnEstimates(selection))
+    assert table.totals.weighed_seconds < table.totals.covered_seconds
     queries.close()
     seen = visits(records)
     assert (len(seen), kinds(records).count("design")) == (20, 3)
@@ -114,5 +134,8 @@ def test_leaves_and_levels_are_weighed_as_tables_weigh_them(engine: Engine, even
     for visit in seen:
         for stack, units in facts(visit).items():
             estimated[stack[-1]] += units * visit.weight
-    for row in table.table.rows:
-        assert estimated[row.key["function"]] == pytest.approx(row.own_estimate.units.value)
+    for row in table.rows:
+        name = row.key["function"]
+        assert estimated[name] == pytest.approx(own[name].units.value)
+        assert (row.self_lo, row.self_hi) == (own[name].share.lo, own[name].share.hi)
+        assert estimated[name] == pytest.approx(row.self_share * table.totals.estimate.value)

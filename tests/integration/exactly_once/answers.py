@@ -12,13 +12,13 @@ from sqlalchemy import Engine
 
 from storage.errors import BadSelection
 from storage.query.access_path import Costs, Planner
+from storage.query.answers.totals import Totals
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
-from storage.query.shapes.totals import Totals
 from tests.access_paths import BY_CELLS
 from tests.integration.exactly_once.made import Names, pattern, plain
 from tests.integration.exactly_once.truth import Checked, Ingested
@@ -147,7 +147,7 @@ class Answers:
         try:
             by_function = self._query.ask(TableQuestion(selection, ("function",), _ALL))
             by_application = self._query.ask(TableQuestion(selection, ("application",), _ALL))
-            flame = self._query.ask(FlameQuestion(selection, 100_000))
+            flame = self._query.ask(FlameTreeQuestion(selection, 100_000))
         except BadSelection:
             if kept.units:  # an event is unknown until its first capture is ingested
                 raise
@@ -158,7 +158,7 @@ class Answers:
             for what in _totals(answer.totals, expected):
                 yield f"{name} from {answer.totals.path}: {what}"
         expected = kept if by_function.totals.path == "chunks" else ever
-        rows = by_function.table.rows
+        rows = by_function.rows
         own, total = Counter[str](), Counter[str]()
         for row in rows:
             own[plain(row.key["function"])] += row.self
@@ -167,7 +167,7 @@ class Answers:
         yield from _compare("self", +own, +expected.own)
         yield from _compare("total", total, expected.total)
         expected = kept if by_application.totals.path == "chunks" else ever
-        applications = {row.key["application"]: row.total for row in by_application.table.rows}
+        applications = {row.key["application"]: row.total for row in by_application.rows}
         yield from _compare("applications", applications, dict(expected.applications))
 
 

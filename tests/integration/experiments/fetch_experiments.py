@@ -7,8 +7,9 @@ import numpy as np
 from fastapi.testclient import TestClient
 
 from services.api import experiments as described
-from services.api.analysis.interference import InterferenceAnswer
 from services.api.problems import ProblemDocument
+from storage.query.answers.answer import adapter
+from storage.query.answers.interference import InterferenceAnswer
 from tests.experiment_files import PEAK, Lab, name
 
 VIEWER, OPERATOR = "v" * 24, "o" * 24
@@ -29,7 +30,7 @@ def upload(client: TestClient, content: bytes, called: str, status: int = 200, *
 def asked(client: TestClient, **query: Any) -> Json:
     response = client.get("/api/v1/analysis/interference", params={"peak_gbs": PEAK, **query})
     assert response.status_code == 200, response.text
-    InterferenceAnswer.model_validate(response.json())
+    adapter(InterferenceAnswer).validate_python(response.json())
     return dict(response.json())
 
 

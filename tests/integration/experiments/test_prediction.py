@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from services.api.analysis.placement_advice import PlacementAnswer
+from storage.query.answers.answer import adapter
+from storage.query.answers.placement import PlacementAnswer
 from tests.experiment_files import PEAK, PLATFORM, Lab, lab, name
 from tests.integration.experiments.fetch_experiments import TARGETS, Fleetprof, Json, asked, foretold, upload
 
@@ -133,7 +134,7 @@ def test_experiments_place_programs(operator: TestClient, fleetprof: Fleetprof) 
     response = operator.get("/api/v1/analysis/placement", params=query)
     assert response.status_code == 200, response.text
     found = response.json()
-    PlacementAnswer.model_validate(found)
+    adapter(PlacementAnswer).validate_python(found)
     assert found["because"] is None, found["because"]
     assert found["source"]["experiments"] == "lab"
     assert found["source"]["runs"] == 480

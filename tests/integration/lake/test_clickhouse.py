@@ -43,4 +43,4 @@ def clicked(store: Store) -> Iterator[Store]:
 def test_answers_are_those_of_postgresql(clicked: Store, question: TableQuestion | SeriesQuestion):
     answer = clicked.check(question)
     if isinstance(question, TableQuestion):
-        assert all(row.own_estimate is not None for row in answer.table.rows)
+        assert all(row.self_lo is not None for row in answer.rows)

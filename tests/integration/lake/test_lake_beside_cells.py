@@ -34,7 +34,7 @@ def test_counts_estimates_and_intervals_are_those_of_cells(store: Store):
         assert wanted.totals.path == "cells"
         different = [text.split(":")[0] for text in differences(wanted, found)]
         assert [name for name in different if not name.endswith(UNKNOWN_TO_CELLS)] == []
-        assert wanted.table.rows[0].total_estimate is not None
+        assert wanted.rows[0].total_lo is not None
 
 
 def test_a_series_by_hours_needs_no_cells_in_the_lake(store: Store):

@@ -3,7 +3,7 @@
 import pytest
 
 from storage.query.shapes.call_graph import CallGraphQuestion
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.flame_diff import FlameDiffQuestion
 from storage.query.shapes.movers import MoversQuestion
 from storage.query.shapes.series import SeriesQuestion
@@ -25,17 +25,17 @@ def test_shapes_are_answered_alike(store: Store):
     store.ingest(VISITS)
     store.export()
     whole = minutes(30, WHOLE)
-    inverted = store.check(FlameQuestion(whole, inverted=True, by=("application",)))
+    inverted = store.check(FlameTreeQuestion(whole, inverted=True, by=("application",)))
     assert inverted.flame.labels
     store.check(FlameDiffQuestion(SECOND, FIRST))
-    assert store.check(CallGraphQuestion(whole, nodes=3)).graph.edges
-    series = store.check(SeriesQuestion(whole, ("application",), step_s=3 * 3600)).series
-    assert series.lines
+    assert store.check(CallGraphQuestion(whole, nodes=3)).edges
+    series = store.check(SeriesQuestion(whole, ("application",), step_s=3 * 3600))
+    assert series.rows
     assert series.steps[0].partial
-    assert sum(step.drawn for step in series.steps) == len(VISITS)
+    assert sum(step.visits_drawn for step in series.steps) == len(VISITS)
     nothing = minutes(0, WHOLE, select='{application="nosuch"}')
-    unseen = store.check(SeriesQuestion(nothing, step_s=86_400)).series.whole
-    assert any(point.estimate is not None and point.estimate.units.hi > 0 for point in unseen)
+    unseen = store.check(SeriesQuestion(nothing, step_s=86_400)).whole
+    assert any(point.core_seconds is not None and point.core_seconds.hi > 0 for point in unseen)
     moved = store.check(MoversQuestion(SECOND, FIRST, ("application",)))
     assert moved.movers
 
@@ -45,8 +45,8 @@ def test_shapes_are_answered_alike(store: Store):
 def test_series_that_are_summed_by_stack_are_answered_alike(store: Store, by: tuple[str, ...], *, own: bool):
     store.ingest(VISITS)
     store.export()
-    series = store.check(SeriesQuestion(minutes(30, WHOLE), by, step_s=3 * 3600, own=own)).series
-    assert len(series.lines) > 1
-    assert any(point.estimate is not None for point in series.lines[0].points)
+    series = store.check(SeriesQuestion(minutes(30, WHOLE), by, step_s=3 * 3600, own=own))
+    assert len(series.rows) > 1
+    assert any(point.core_seconds is not None for point in series.rows[0].points)
     narrowed = minutes(30, WHOLE, select='{application="db"}', focus="work")
-    assert store.check(SeriesQuestion(narrowed, by, step_s=3 * 3600, own=own)).series.lines
+    assert store.check(SeriesQuestion(narrowed, by, step_s=3 * 3600, own=own)).rows

@@ -1,6 +1,7 @@
 """GIVEN days whose facts PostgreSQL has dropped WHEN it is asked about them THEN segments answer, alone and together with it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,12 @@ from services.views.terminal import totals_line
 from storage import identity, partitions
 from storage.dictionary_sweep.sweep import sweep
 from storage.errors import BadSelection, UnknownCampaign
+from storage.query.answers.answer import as_document
+from storage.query.answers.totals import Span
 from storage.query.facts import visit_scan
 from storage.query.query_engine import QueryEngine
 from storage.query.shapes.diff import DiffQuestion
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.labels import LabelsQuestion
 from storage.query.shapes.reliability import ReliabilityQuestion
 from storage.query.shapes.row_order import Page, Sort
@@ -50,7 +53,7 @@ QUESTIONS = (
     TableQuestion(minutes(0, WHOLE, select='{application="nosuch"}'), ("function",), Page()),
     TableQuestion(minutes(100, 200), ("function",), Page()),
     TableQuestion(minutes(2900, WHOLE), ("function",), Page()),
-    FlameQuestion(minutes(0, WHOLE, focus="work"), 100),
+    FlameTreeQuestion(minutes(0, WHOLE, focus="work"), 100),
     LabelsQuestion(minutes(0, WHOLE)),
     SeriesQuestion(minutes(0, WHOLE), step_s=86_400),
     SeriesQuestion(minutes(30, 4000), ("application",), step_s=7200),
@@ -126,7 +129,7 @@ def test_any_store_is_answered_alike(  # noqa: PLR0917 - a drawn one each
     store.ingest(visits, campaign)
     store.export()
     selection = minutes(start, min(start + length, WHOLE), campaign=campaign, select=select)
-    questions = (TableQuestion(selection, by, Page()), FlameQuestion(selection, 100))
+    questions = (TableQuestion(selection, by, Page()), FlameTreeQuestion(selection, 100))
     wanted = [store.postgres.ask(question) for question in questions]
     forget(store, days)
     for question, answer in zip(questions, wanted, strict=True):
@@ -147,7 +150,7 @@ def test_cells_answer_as_long_as_they_are_kept_and_segments_what_is_older(store:
     forget(store, 2)
     kept = tiered.ask(question)
     assert (kept.totals.path, wanted.totals.path) == ("cells", "cells")
-    assert not differences(wanted.table, kept.table)
+    assert not differences(replace(wanted, totals=kept.totals), kept)
     forget(store, 2, history=True)
     older = tiered.ask(question)
     assert older.totals.path == "chunks"
@@ -167,29 +170,30 @@ def test_a_function_that_got_a_name_since_has_it_in_old_days_too(store: Store, t
     store.export(0, 1)
     forget(store, 1)
     question = TableQuestion(minutes(0, WHOLE), ("function",), Page())
-    assert len(tiered.ask(question).table.rows) == 2
+    assert len(tiered.ask(question).rows) == 2
     with store.engine.begin() as connection:
         FactWriter(connection).alias(nameless, named)
-    (row,) = tiered.ask(question).table.rows
+    (row,) = tiered.ask(question).rows
     assert (row.key["function"], row.self_samples) == ("crc32", 5)
 
 
 @pytest.mark.usefixtures("without_cells")
 def test_what_neither_has_is_said(store: Store, tiered: QueryEngine):
-    def at(day: int) -> datetime:
-        return datetime.combine(DAY + timedelta(days=day), time(), UTC)
+    def missing(begin: int, end: int) -> Span:
+        times = [datetime.combine(DAY + timedelta(days=day), time(), UTC) for day in (begin, end)]
+        return Span(*[moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in times])
 
     store.ingest(SOME)
     store.export(1)
     question = TableQuestion(minutes(0, WHOLE), ("function",), Page())
-    assert store.postgres.ask(question).totals.coverage.missing == ()
+    assert store.postgres.ask(question).totals.missing == ()
     forget(store, 2)
     alone, beside = store.postgres.ask(question), tiered.ask(question)
-    assert alone.totals.coverage.missing == ((at(0), at(2)),)
-    assert beside.totals.coverage.missing == ((at(0), at(1)),)
+    assert alone.totals.missing == (missing(0, 2),)
+    assert beside.totals.missing == (missing(0, 1),)
     assert alone.totals.samples < beside.totals.samples
     later = TableQuestion(minutes(2 * 1440, WHOLE), ("function",), Page())
-    assert tiered.ask(later).totals.coverage.missing == ()
+    assert tiered.ask(later).totals.missing == ()
 
 
 @pytest.mark.usefixtures("without_cells")
@@ -201,7 +205,7 @@ def test_of_too_much_a_part_of_the_visits_of_both_is_read(
     forget(store, 2)
     monkeypatch.setattr(visit_scan, "MAX_FACTS", 100)
     totals = tiered.ask(TableQuestion(minutes(0, WHOLE), ("function",), Page())).totals
-    assert totals.coverage.approximate
+    assert totals.approximate
     assert 0 < totals.visits < len(SOME)
 
 
@@ -214,7 +218,7 @@ def test_days_of_another_database_are_not_mixed_in(store: Store, tiered: QueryEn
         identity.renew(connection)
     question = TableQuestion(minutes(0, WHOLE), ("function",), Page())
     assert not differences(store.postgres.ask(question), tiered.ask(question))
-    assert tiered.ask(question).totals.coverage.missing
+    assert tiered.ask(question).totals.missing
 
 
 @pytest.mark.usefixtures("without_cells")
@@ -243,7 +247,7 @@ def test_commands_take_them_by_themselves_and_say_what_is_missing(store: Store):
         )
         with open_backend(settings, EngineChoice.POSTGRES) as queries:
             found[lake] = table(queries, minutes(0, WHOLE), ("datacenter", "function"), 10)
-    whole, part = found[store.lake.root]["totals"], found[None]["totals"]
+    whole, part = (as_document(found[lake].totals) for lake in (store.lake.root, None))
     assert whole["missing"] == []
     assert part["missing"] == [{"begin": "2026-11-10T00:00:00Z", "end": "2026-11-12T00:00:00Z"}]
     assert whole["samples"] > part["samples"] > 0

@@ -6,7 +6,7 @@ import pytest
 
 from storage.errors import BadSelection
 from storage.query.query_engine import QueryEngine
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
@@ -36,7 +36,7 @@ LOCAL = "spark://local[2]"
 QUESTIONS = (
     TableQuestion(minutes(0, WHOLE), ("function",), Page()),
     TableQuestion(minutes(100, 4000, select='{application=~"n.*"}'), ("application", "datacenter"), Page()),
-    FlameQuestion(minutes(0, WHOLE, focus="work"), 100),
+    FlameTreeQuestion(minutes(0, WHOLE, focus="work"), 100),
     SeriesQuestion(minutes(0, WHOLE), ("application",), step_s=86_400),
 )
 

@@ -35,5 +35,5 @@ def rebuild(engine: Engine, queries: QueryEngine, files: StackFiles) -> None:
 def shown(answer) -> dict[tuple[str, ...], tuple[int, int]]:
     return {
         tuple(v for k, v in r.key.items() if k not in {"status", "kind"}): (r.self, r.total)
-        for r in answer.table.rows
+        for r in answer.rows
     }

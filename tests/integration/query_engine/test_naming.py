@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 from storage.database import snapshot
 from storage.errors import DatabaseBusy
 from storage.query.query_engine import QueryEngine
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.query.stacks.files import StackFiles
@@ -38,7 +38,7 @@ def test_a_function_gets_its_name_while_the_tree_knows_it_nameless(engine: Engin
     after = queries.ask(TableQuestion(around_noon(), ("function",), Page()))
     assert shown(after) == {("crc32", "", ""): (3 * PERIOD, 3 * PERIOD), ("main", "", ""): (0, 3 * PERIOD)}
     assert after.totals.symbolized == 1
-    flame = queries.ask(FlameQuestion(around_noon(), 100)).flame
+    flame = queries.ask(FlameTreeQuestion(around_noon(), 100)).flame
     assert len(flame.total) == 4, "root, main, crc32 (the two became one) and crc32 below crc32"
 
 

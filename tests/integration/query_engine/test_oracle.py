@@ -14,7 +14,7 @@ from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.call_graph import CallGraphQuestion
 from storage.query.shapes.diff import DiffQuestion
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.labels import LabelsQuestion
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import TableQuestion
@@ -116,15 +116,15 @@ def test_every_view_counts_what_a_dictionary_counts(
                     row.total,
                     row.machines,
                 )
-                for row in answer.table.rows
+                for row in answer.rows
             }
             rows = expected_rows(facts, key_of)
             assert found == {key: (own, total, len(machines)) for key, (own, total, machines) in rows.items()}
-            assert sum(row.self for row in answer.table.rows) == whole
-            assert sum(row.self_samples for row in answer.table.rows) == answer.totals.samples
-            page = queries.ask(TableQuestion(selection, tuple(by.split(",")), Page(limit=1, offset=1))).table
-            assert sum(row.self for row in page.rows) + page.remainder_self == whole
-            assert len(page.rows) + page.remainder_rows == len(rows)
+            assert sum(row.self for row in answer.rows) == whole
+            assert sum(row.self_samples for row in answer.rows) == answer.totals.samples
+            page = queries.ask(TableQuestion(selection, tuple(by.split(",")), Page(limit=1, offset=1)))
+            assert sum(row.self for row in page.rows) + page.remainder.self == whole
+            assert len(page.rows) + page.remainder.rows == len(rows)
     check_flame(queries, selection, facts, nodes)
     check_focus(queries, selection, facts)
     check_calls(queries, selection, facts)
@@ -134,7 +134,7 @@ def test_every_view_counts_what_a_dictionary_counts(
 
 
 def check_flame(queries: QueryEngine, selection: Selection, facts: list[Fact], nodes: int) -> None:
-    flame = queries.ask(FlameQuestion(selection, 10_000)).flame
+    flame = queries.ask(FlameTreeQuestion(selection, 10_000)).flame
     totals: Counter = Counter()
     for fact in facts:
         for length in range(len(fact.stack) + 1):
@@ -143,7 +143,7 @@ def check_flame(queries: QueryEngine, selection: Selection, facts: list[Fact], n
     assert dict(zip(paths, flame.total.tolist(), strict=True)) == totals
     assert flame.self.sum() == flame.total[0] == totals[()]
     assert flame.pruned_nodes == 0
-    pruned = queries.ask(FlameQuestion(selection, nodes)).flame
+    pruned = queries.ask(FlameTreeQuestion(selection, nodes)).flame
     kept = flame_paths(pruned)
     assert len(kept) == min(nodes, len(totals))
     assert all(totals[path] == total for path, total in zip(kept, pruned.total.tolist(), strict=True))
@@ -159,16 +159,16 @@ def check_flame(queries: QueryEngine, selection: Selection, facts: list[Fact], n
 
 def check_calls(queries: QueryEngine, selection: Selection, facts: list[Fact]) -> None:
     """A call counts a stack once, however often it stands in it."""
-    graph = queries.ask(CallGraphQuestion(selection)).graph
+    graph = queries.ask(CallGraphQuestion(selection))
     rows = expected_rows(facts, lambda _, f: (NAMES[f],))
-    assert {(node.function.name,): (node.self, node.total) for node in graph.nodes} == {
+    assert {(node.name,): (node.self, node.total) for node in graph.nodes} == {
         key: (own, total) for key, (own, total, _) in rows.items()
     }
     calls: Counter = Counter()
     for fact in facts:
         for pair in set(pairwise(fact.stack)):
             calls[pair] += fact.samples * fact.period
-    names = [node.function.name for node in graph.nodes]
+    names = [node.name for node in graph.nodes]
     found = {(names[edge.caller], names[edge.callee]): edge.units for edge in graph.edges}
     assert found == {(NAMES[a], NAMES[b]): units for (a, b), units in calls.items()}
     assert not any(edge.residual for edge in graph.edges)
@@ -176,14 +176,14 @@ def check_calls(queries: QueryEngine, selection: Selection, facts: list[Fact]) -
 
 def check_labels(queries: QueryEngine, selection: Selection, facts: list[Fact]) -> None:
     found = {
-        label.name: {value.value: value.units for value in label.values}
+        label.name: {value.value: value.seconds for value in label.values}
         for label in queries.ask(LabelsQuestion(selection)).labels
     }
     for name in ("application", "machine"):
         units: Counter = Counter()
         for fact in facts:
             units[getattr(fact, name)] += fact.samples * fact.period
-        assert found[name] == units
+        assert found[name] == {value: of_value * 1e-9 for value, of_value in units.items()}
 
 
 def check_diff(queries: QueryEngine, campaign: str, facts: list[Fact]) -> None:
@@ -202,7 +202,7 @@ def check_diff(queries: QueryEngine, campaign: str, facts: list[Fact]) -> None:
         wanted = {key: tuple(side.get(key, 0.0) for side in shares) for key in {*shares[0], *shares[1]}}
         found = {
             tuple(v for k, v in row.key.items() if k not in {"status", "kind"}): (row.a_share, row.b_share)
-            for row in queries.ask(DiffQuestion(x, y, own=own)).comparison.rows
+            for row in queries.ask(DiffQuestion(x, y, own=own)).rows
         }
         # Of its own time a function may have none: such a row says nothing, and need not be there.
         assert {key: pytest.approx(pair) for key, pair in wanted.items() if any(pair)} == {
@@ -230,5 +230,5 @@ def check_focus(queries: QueryEngine, selection: Selection, facts: list[Fact]) -
     assert answer.totals.kept == pytest.approx(units / sum(fact.samples * fact.period for fact in facts))
     expected = {key: row[:2] for key, row in expected_rows(kept, KEYS["function"]).items()}
     assert shown(answer) == expected
-    assert queries.ask(FlameQuestion(narrowed, 10_000)).flame.total[0] == units
-    assert next(islice(queries.ask(FlameQuestion(narrowed, 10_000)).flame.total.tolist(), 1)) == units
+    assert queries.ask(FlameTreeQuestion(narrowed, 10_000)).flame.total[0] == units
+    assert next(islice(queries.ask(FlameTreeQuestion(narrowed, 10_000)).flame.total.tolist(), 1)) == units

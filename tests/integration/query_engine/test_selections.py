@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from storage.errors import BadSelection, UnknownCampaign
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import parse_selection
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.labels import LabelsQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.status import StatusQuestion
@@ -21,9 +21,9 @@ pytestmark = pytest.mark.integration
 
 def test_a_store_without_samples_answers_with_nothing(queries: QueryEngine):
     answer = queries.ask(TableQuestion(around_noon(), ("function",), Page()))
-    assert answer.table.rows == ()
+    assert answer.rows == ()
     assert answer.totals.units == 0
-    flame = queries.ask(FlameQuestion(around_noon(), 100)).flame
+    flame = queries.ask(FlameTreeQuestion(around_noon(), 100)).flame
     assert flame.total.tolist() == [0]
     assert queries.ask(LabelsQuestion(around_noon())).labels == ()
     assert queries.ask(StatusQuestion()).latest is None
@@ -132,7 +132,7 @@ def test_matchers_choose_profiles(engine: Engine, queries: QueryEngine, select: 
         write.profile(one, {stack: 1}, labels={"application": "c"})
         write.profile(one, {stack: 1}, labels={"comm": "none"})
     answer = queries.ask(TableQuestion(around_noon(select=select), ("application",), Page()))
-    assert {row.key["application"] for row in answer.table.rows} == expected
+    assert {row.key["application"] for row in answer.rows} == expected
 
 
 def test_a_label_nobody_has_is_an_error_and_not_an_empty_answer(engine: Engine, queries: QueryEngine):
@@ -162,9 +162,9 @@ def test_labels_with_their_shares(engine: Engine, queries: QueryEngine):
         for number in range(1, 5):
             write.profile(visit, {stack: number}, labels={"application": f"app{number}", "team": "x"})
     found = {label.name: label for label in queries.ask(LabelsQuestion(around_noon(), limit=3)).labels}
-    assert [(v.value, v.units) for v in found["application"].values] == [
-        ("app4", 4 * PERIOD), ("app3", 3 * PERIOD), ("app2", 2 * PERIOD),
+    assert [(v.value, v.seconds) for v in found["application"].values] == [
+        ("app4", 4 * PERIOD * 1e-9), ("app3", 3 * PERIOD * 1e-9), ("app2", 2 * PERIOD * 1e-9),
     ]  # fmt: skip
     assert found["application"].more == 1
-    assert [(v.value, v.units) for v in found["team"].values] == [("x", 10 * PERIOD)]
+    assert [(v.value, v.seconds) for v in found["team"].values] == [("x", 10 * PERIOD * 1e-9)]
     assert "container" not in found

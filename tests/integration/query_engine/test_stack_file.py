@@ -16,7 +16,7 @@ from storage import identity
 from storage.database import snapshot
 from storage.dictionary_sweep.sweep import sweep
 from storage.query.query_engine import QueryEngine
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.query.stacks.build import build
@@ -44,7 +44,7 @@ def answers(queries: QueryEngine) -> tuple[object, ...]:
     table = queries.ask(TableQuestion(around_noon(), ("function",), Page()))
     files = queries.ask(TableQuestion(around_noon(), ("file",), Page()))
     focused = queries.ask(TableQuestion(around_noon(focus="nam|lib"), ("function",), Page()))
-    flame = queries.ask(FlameQuestion(around_noon(), 1000)).flame
+    flame = queries.ask(FlameTreeQuestion(around_noon(), 1000)).flame
     called = [row.name for row in flame.functions]
     return (
         shown(table),

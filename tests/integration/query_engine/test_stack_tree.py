@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine
 
 from storage.query.query_engine import QueryEngine
-from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame import FlameTreeQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.query.stacks.build import build
@@ -26,7 +26,7 @@ def test_a_stack_that_ingested_a_moment_ago_is_in_the_answer(engine: Engine, que
             write = FactWriter(connection)
             new = write.stack([write.function(f"f{round_}")])
             write.profile(write.visit("m1", NOON), {new: 1})
-        assert len(queries.ask(TableQuestion(around_noon(), ("function",), Page())).table.rows) == round_ + 1
+        assert len(queries.ask(TableQuestion(around_noon(), ("function",), Page())).rows) == round_ + 1
 
 
 def test_answers_add_up_while_others_ingest_name_and_rebuild(engine: Engine, files: StackFiles):
@@ -53,9 +53,9 @@ def test_answers_add_up_while_others_ingest_name_and_rebuild(engine: Engine, fil
         while not stop.is_set():
             for by in ("function", "file", "machine"):
                 answer = queries.ask(TableQuestion(around_noon(), (by,), Page(limit=3)))
-                shown_ = sum(row.self for row in answer.table.rows)
-                assert shown_ + answer.table.remainder_self == answer.totals.units
-            flame = queries.ask(FlameQuestion(around_noon(), 1000)).flame
+                shown_ = sum(row.self for row in answer.rows)
+                assert shown_ + answer.remainder.self == answer.totals.units
+            flame = queries.ask(FlameTreeQuestion(around_noon(), 1000)).flame
             assert flame.self.sum() == flame.total[0]
             asked += 1
         return asked
@@ -70,7 +70,7 @@ def test_answers_add_up_while_others_ingest_name_and_rebuild(engine: Engine, fil
         assert all(asker.result() > 0 for asker in askers)
     answer = queries.ask(TableQuestion(around_noon(), ("function",), Page()))
     assert answer.totals.samples == samples
-    assert {row.key["function"] for row in answer.table.rows} <= {f"named{i}" for i in range(8)}
+    assert {row.key["function"] for row in answer.rows} <= {f"named{i}" for i in range(8)}
     queries.close()
 
 
@@ -83,7 +83,7 @@ def test_the_base_is_built_again_when_the_overlay_has_grown(
         write = FactWriter(connection)
         stack = write.stack([write.function(f"f{i}") for i in range(5)])
         write.profile(write.visit("m1", NOON), {stack: 1})
-    queries.ask(FlameQuestion(around_noon(), 100))
+    queries.ask(FlameTreeQuestion(around_noon(), 100))
     assert queries._source.stacks.overlay_nodes == 5, "one question is not worth a base"
     queries.warm()
     until_built(queries)
@@ -91,10 +91,10 @@ def test_the_base_is_built_again_when_the_overlay_has_grown(
         write = FactWriter(connection)
         stack = write.stack([write.function(f"g{i}") for i in range(5)])
         write.profile(write.visit("m1", NOON), {stack: 1})
-    before = queries.ask(FlameQuestion(around_noon(), 100)).flame
+    before = queries.ask(FlameTreeQuestion(around_noon(), 100)).flame
     until_built(queries)
     assert queries._source.stacks.nodes == 11
-    assert queries.ask(FlameQuestion(around_noon(), 100)).flame.total.tolist() == before.total.tolist()
+    assert queries.ask(FlameTreeQuestion(around_noon(), 100)).flame.total.tolist() == before.total.tolist()
     queries.close()
 
 
@@ -119,7 +119,7 @@ def test_a_tree_that_cannot_be_built_is_tried_again_after_a_rest_that_doubles(
         with queries._building:
             now = float(seconds)
         before = failures()
-        assert len(queries.ask(FlameQuestion(around_noon(), 100)).flame.total) == 6
+        assert len(queries.ask(FlameTreeQuestion(around_noon(), 100)).flame.total) == 6
         with queries._building:
             tried += [seconds] * (failures() - before)
     assert tried == [1060, 1180]

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, Engine, delete, insert
 from typer.testing import CliRunner
 
-from services.api.profiles.status import StatusAnswer
 from services.cli import app
 from storage import campaigns, inventory
 from storage.campaigns import Definition, EventPlan
-from storage.query.shapes.failures import MOST, VisitFailure, read_failures
+from storage.query.answers.answer import adapter
+from storage.query.answers.status import StatusAnswer, VisitFailure
+from storage.query.selections.times import format_time
+from storage.query.shapes.failures import MOST, read_failures
 from storage.query.shapes.operations import read_operations
 from storage.schema import visit
 
@@ -79,10 +81,12 @@ def expected(rows: list[tuple[str, str, int, int]]) -> list[VisitFailure]:
                 visits_last_hour=sum(30 * row[3] + 1 <= 60 for row in group),
                 machines=len({row[2] for row in group}),
                 example=f"m{newest[2]}",
-                latest=NOW - timedelta(minutes=30 * newest[3] + 1),
+                latest=format_time(NOW - timedelta(minutes=30 * newest[3] + 1)),
             )
         )
-    return sorted(found, key=lambda each: (-each.visits, each.outcome, -each.latest.timestamp()))
+    return sorted(
+        found, key=lambda each: (-each.visits, each.outcome, -datetime.fromisoformat(each.latest).timestamp())
+    )
 
 
 def test_reasons_are_those_counted_by_hand(engine: Engine):
@@ -139,7 +143,9 @@ def test_the_command_says_it_for_people_and_for_programs(
     assert "3 of 3 machines" in said.output
     assert "It did not finish within 15 s." in said.output
     assert "m2" in said.output
-    answer = StatusAnswer.model_validate(json.loads(CliRunner().invoke(app, ["status", "--json"]).output))
+    answer = adapter(StatusAnswer).validate_python(
+        json.loads(CliRunner().invoke(app, ["status", "--json"]).output)
+    )
     (failure,) = answer.visits.failures
     assert (failure.outcome, failure.visits, failure.visits_last_hour, failure.example) == (
         "timeout",

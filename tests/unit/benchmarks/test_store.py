@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,10 @@ from benchmarks.store.peers import DifferentAnswers, _check
 from benchmarks.store.phases import OTHERS, PHASES, STORE, wanted
 from benchmarks.store.run import Loaded
 from benchmarks.store.sizes import SIZES
-from storage.query.estimation.estimates import Estimate, Interval
+from storage.query.answers.figures import Interval
+from storage.query.answers.table import Remainder, TableAnswer, TableRow
+from storage.query.estimation.estimates import Estimate
+from tests.filled_answers import filled
 
 POPULAR = np.full(200, 1 / 200)
 SHORT, LONG = Extent(1000, 1008), Extent(1000, 1000 + 24 * 30)
@@ -76,12 +78,25 @@ def estimate(value: float) -> Estimate:
     )
 
 
-def answer(own: int, value: float, remainder: int = 7) -> Any:
-    row = SimpleNamespace(
-        key={"function": "f"}, function_id=3, self=own * PERIOD_NS, total=11 * PERIOD_NS,
-        own_estimate=estimate(value), total_estimate=estimate(value),
-    )  # fmt: skip
-    return SimpleNamespace(table=SimpleNamespace(rows=(row,), remainder_self=remainder * PERIOD_NS))
+def answer(own: int, value: float, remainder: int = 7) -> TableAnswer:
+    found = estimate(value)
+    share, seconds = found.share, found.units.scaled(1e-9)
+    row = filled(
+        TableRow,
+        key={"function": "f"},
+        function_id=3,
+        self=own * PERIOD_NS,
+        total=11 * PERIOD_NS,
+        self_share=share.value,
+        self_lo=share.lo,
+        self_hi=share.hi,
+        total_share=share.value,
+        total_lo=share.lo,
+        total_hi=share.hi,
+        self_core_seconds=seconds,
+        total_core_seconds=seconds,
+    )
+    return filled(TableAnswer, rows=(row,), remainder=filled(Remainder, self=remainder * PERIOD_NS))
 
 
 PLAIN = {3: 5, 4: 7}
@@ -104,7 +119,7 @@ def test_answers_that_are_the_same_pass() -> None:
         (answer(5, 2.0), replace(THEIRS, of_total={3: None}), PLAIN),
     ],
 )
-def test_answers_that_differ_are_refused(ours: Any, theirs: Rows, plain: dict[int, int]) -> None:
+def test_answers_that_differ_are_refused(ours: TableAnswer, theirs: Rows, plain: dict[int, int]) -> None:
     with pytest.raises(DifferentAnswers):
         _check(ours, theirs, plain, {})
 

@@ -6,6 +6,10 @@ from rich.console import Console
 
 from simulation.comparison import compared
 from simulation.ground_truth import FunctionTruth, Truth
+from storage.query.answers.figures import Interval
+from storage.query.answers.table import TableAnswer, TableRow
+from storage.query.answers.totals import Totals
+from tests.filled_answers import filled
 
 FOUND = Truth(
     units=1e9,
@@ -23,25 +27,22 @@ FOUND = Truth(
 )
 
 
-def row(function: str, binary: str, share: float, low: float | None, high: float | None) -> dict:
-    return {
-        "key": {"function": function, "binary": binary},
-        "self_share": share,
-        "self_lo": low,
-        "self_hi": high,
-    }
+def row(function: str, binary: str, share: float, low: float | None, high: float | None) -> TableRow:
+    key = {"function": function, "binary": binary}
+    return filled(TableRow, key=key, self_share=share, self_lo=low, self_hi=high)
 
 
-def shown(rows: list[dict], **totals) -> list[str]:
+def shown(rows: list[TableRow], cores: Interval | None = None) -> list[str]:
+    answer = filled(TableAnswer, rows=tuple(rows), totals=filled(Totals, cores=cores))
     console = Console(width=120, record=True, file=StringIO())
-    console.print(compared({"rows": rows, "totals": totals}, FOUND))
+    console.print(compared(answer, FOUND))
     return console.export_text().splitlines()
 
 
 def test_intervals_that_hold_the_truth_are_counted():
     lines = shown(
         [row("memcpy", "libc.so.6", 0.052, 0.04, 0.06), row("main", "app", 0.1, 0.05, 0.15)],
-        cores={"value": 118.0, "lo": 100.0, "hi": 140.0},
+        cores=Interval(118.0, 100.0, 140.0),
     )
     assert "118 CPUs busy (100 – 140); ground truth: 120." in lines[1]
     assert lines[2].startswith("1 of 2 intervals contain the ground truth")

@@ -939,13 +939,13 @@ export interface components {
         AffinityAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
             /** @description The reason why there is no answer. Null if there is one. */
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /**
              * Certain Cycles
              * @description The saving if every CPI is at the worse end of its interval.
              */
             certain_cycles: number | null;
-            inputs: components["schemas"]["InputsAnswer"];
+            inputs: components["schemas"]["Inputs"];
             /** Optimism Cycles */
             optimism_cycles: number | null;
             /** Planned Cycles */
@@ -978,7 +978,7 @@ export interface components {
          */
         ApuAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /** By */
             by: string;
             /**
@@ -987,20 +987,20 @@ export interface components {
              */
             coefficients: components["schemas"]["Coefficient"][];
             /** @description The reason why there is no APU by counters. */
-            hardware_because: components["schemas"]["NoAnswerReason"] | null;
+            hardware_because: components["schemas"]["Unavailable"] | null;
             /**
              * Hardware Left Out
              * @description Visits that have only an APU by the operating system, with the reason.
              */
-            hardware_left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
+            hardware_left_out: components["schemas"]["LeftOut"][];
             /**
              * Hardware Used
              * @description Visits that also have an APU by counters.
              */
             hardware_used: number;
-            inputs: components["schemas"]["InputsAnswer"];
+            inputs: components["schemas"]["Inputs"];
             /** Left Out */
-            left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
+            left_out: components["schemas"]["LeftOut"][];
             /** Rows */
             rows: components["schemas"]["ApuRow"][];
         };
@@ -1080,7 +1080,7 @@ export interface components {
              */
             captures: number;
             /** @description The same as the mean number of busy cores. */
-            cores: components["schemas"]["IntervalAnswer"] | null;
+            cores: components["schemas"]["Interval"] | null;
             /**
              * Cpu Seconds
              * @description Observed CPU time of the samples with a frame in it.
@@ -1146,7 +1146,7 @@ export interface components {
              */
             samples: number;
             /** @description Share of the fleet's CPU time that runs through its frames without names. Null without a random design, like `cores`. */
-            share: components["schemas"]["IntervalAnswer"] | null;
+            share: components["schemas"]["Interval"] | null;
             /**
              * Status
              * @enum {string}
@@ -1216,14 +1216,14 @@ export interface components {
              * @description By descending share.
              */
             edges: components["schemas"]["GraphEdge"][];
-            left_out: components["schemas"]["services__api__profiles__call_graph__LeftOut"];
+            left_out: components["schemas"]["HiddenCalls"];
             /**
              * Nodes
              * @description By descending total.
              */
             nodes: components["schemas"]["GraphNode"][];
             selection: components["schemas"]["SelectionEcho"];
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
         };
         /**
          * CallRow
@@ -1270,7 +1270,7 @@ export interface components {
              */
             self: number;
             /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
-            self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            self_core_seconds: components["schemas"]["Interval"] | null;
             /** Self Hi */
             self_hi: number | null;
             /**
@@ -1303,7 +1303,7 @@ export interface components {
              * @description Units of the samples with a function of this row anywhere in their stack.
              */
             total: number;
-            total_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            total_core_seconds: components["schemas"]["Interval"] | null;
             /** Total Hi */
             total_hi: number | null;
             /** Total Lo */
@@ -1406,7 +1406,7 @@ export interface components {
              */
             rows: components["schemas"]["CallRow"][];
             selection: components["schemas"]["SelectionEcho"];
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
         };
         /**
          * CampaignStatus
@@ -1450,7 +1450,7 @@ export interface components {
         CapacityAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
             /** @description The reason why there is no forecast. */
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /** @description By the operating systems' times. */
             by_apu: components["schemas"]["ForecastAnswer"];
             /** @description By APU from cycle counters, if nine of ten visits have them. */
@@ -1463,12 +1463,12 @@ export interface components {
             coefficients: components["schemas"]["Coefficient"][];
             /** Full */
             full: number;
-            inputs: components["schemas"]["InputsAnswer"];
+            inputs: components["schemas"]["Inputs"];
             /**
              * Left Out
              * @description Visits without an APU, with the reason.
              */
-            left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
+            left_out: components["schemas"]["LeftOut"][];
             /** Rows */
             rows: components["schemas"]["StepRow"][];
             /** Step Seconds */
@@ -1501,24 +1501,24 @@ export interface components {
             waiting: number;
         };
         /**
-         * CauseAnswer
+         * Cause
          * @description The causes of a row's changed share.
          */
-        CauseAnswer: {
+        Cause: {
             /** Base Visits */
             base_visits: number;
             /** @description The best significant explanation, if it explains at least half of the change. Null: none of the labels explains it. */
-            best: components["schemas"]["ExplainedAnswer"] | null;
+            best: components["schemas"]["Explained"] | null;
             /**
              * Explanations
              * @description All explanations, best first, two for each label.
              */
-            explanations: components["schemas"]["ExplainedAnswer"][];
+            explanations: components["schemas"]["Explained"][];
             /**
              * Inseparable
              * @description Other labels that explain as much by a value that always occurs together with the best one's, such as a release built by a new compiler.
              */
-            inseparable: components["schemas"]["ExplainedAnswer"][];
+            inseparable: components["schemas"]["Explained"][];
             /**
              * Visits
              * @description Visits of the selection that were used.
@@ -1602,7 +1602,7 @@ export interface components {
          */
         CompositionAnswer: {
             /** @description The reason why there is no answer. Null if there is one. */
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /** By */
             by: string;
             /** Rows */
@@ -1617,7 +1617,7 @@ export interface components {
              * @description Start times of the steps, RFC 3339.
              */
             times: string[];
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
         };
         /**
          * Cost
@@ -1625,13 +1625,13 @@ export interface components {
          */
         Cost: {
             /** @description Core-hours in `weighed_seconds`. */
-            core_hours: components["schemas"]["IntervalAnswer"] | null;
+            core_hours: components["schemas"]["Interval"] | null;
             /** @description Mean number of busy cores. */
-            cores: components["schemas"]["IntervalAnswer"] | null;
+            cores: components["schemas"]["Interval"] | null;
             /** @description The core-hours at the configured price per core-hour. */
-            money: components["schemas"]["IntervalAnswer"] | null;
+            money: components["schemas"]["Interval"] | null;
             /** @description The cost per year at the same rate. */
-            money_a_year: components["schemas"]["IntervalAnswer"] | null;
+            money_a_year: components["schemas"]["Interval"] | null;
         };
         /**
          * CoupledPair
@@ -1662,10 +1662,10 @@ export interface components {
         CrossCheckAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
             /** @description The reason why there is no answer. Null if there is one. */
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /** By */
             by: string;
-            inputs: components["schemas"]["InputsAnswer"];
+            inputs: components["schemas"]["Inputs"];
             /** Rows */
             rows: components["schemas"]["CrossCheckRow"][];
             /** Tolerance */
@@ -1738,7 +1738,7 @@ export interface components {
          */
         DiffAnswer: {
             base: components["schemas"]["SelectionEcho"];
-            base_totals: components["schemas"]["TotalsAnswer"];
+            base_totals: components["schemas"]["Totals"];
             /** By */
             by: string[];
             /**
@@ -1764,7 +1764,7 @@ export interface components {
              */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
         };
         /**
          * DiffFlameFunction
@@ -1853,21 +1853,21 @@ export interface components {
          */
         DiffRow: {
             /** @description Mean number of cores busy with the row in the selection's `weighed_seconds`. Null for events not counted in time, and without a random design, like the next two fields. */
-            a_cores: components["schemas"]["IntervalAnswer"] | null;
+            a_cores: components["schemas"]["Interval"] | null;
             /**
              * A Share
              * @description Estimated share of the selection.
              */
             a_share: number;
             /** @description Mean number of cores busy with the row in the base's `weighed_seconds`. */
-            b_cores: components["schemas"]["IntervalAnswer"] | null;
+            b_cores: components["schemas"]["Interval"] | null;
             /**
              * B Share
              * @description Estimated share of its base.
              */
             b_share: number;
             /** @description a_cores - b_cores with the 95 % interval of the difference. p and q are for the difference of shares. */
-            cores: components["schemas"]["IntervalAnswer"] | null;
+            cores: components["schemas"]["Interval"] | null;
             /**
              * Delta
              * @description a_share - b_share. Positive: heavier in the selection.
@@ -1984,19 +1984,19 @@ export interface components {
              */
             baseline_error: number | null;
             /** @description The reason why there is no answer. Null if there is one. */
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /** @description The reason why no pair is coupled. */
-            coupling_because: components["schemas"]["NoAnswerReason"] | null;
+            coupling_because: components["schemas"]["Unavailable"] | null;
             /**
              * Error
              * @description Mean relative error of IPC on new runs.
              */
             error: number | null;
-            inputs: components["schemas"]["InputsAnswer"];
+            inputs: components["schemas"]["Inputs"];
             /** Intervals */
             intervals: number;
             /** Left Out */
-            left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
+            left_out: components["schemas"]["LeftOut"][];
             /**
              * Pairs
              * @description Strongest coupling first.
@@ -2141,12 +2141,12 @@ export interface components {
             experiments: components["schemas"]["ExperimentSet"][];
         };
         /**
-         * ExplainedAnswer
+         * Explained
          * @description The part of a change that one label explains.
          */
-        ExplainedAnswer: {
+        Explained: {
             /** @description Explained part of the change. 1: all of it. Below 0 or above 1 if other changes counteract. */
-            explained: components["schemas"]["IntervalAnswer"];
+            explained: components["schemas"]["Interval"];
             /**
              * Kind
              * @description mix: the values' parts of the whole changed, and their shares differ, as in a roll-out. within: the share changed in one value beyond its change in the others.
@@ -2174,7 +2174,7 @@ export interface components {
          */
         FeatureAnswer: {
             /** @description The reason why there is no answer. Null if there is one. */
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /**
              * Functions
              * @description The pattern.
@@ -2199,7 +2199,7 @@ export interface components {
             share: components["schemas"]["Figure"] | null;
             /** Speedup */
             speedup: number;
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
             /**
              * Visits
              * @description Visits that contribute to the share.
@@ -2242,7 +2242,7 @@ export interface components {
              */
             bend: number;
             /** @description C of the law C / √samples through the present point: the present distance × √samples. 0: all visits are alike. */
-            constant: components["schemas"]["IntervalAnswer"];
+            constant: components["schemas"]["Interval"];
             /**
              * Exponent
              * @description Present slope of the curve on logarithmic scales: -0.5 where the law holds, nearer to 0 if a long tail of rows has few samples.
@@ -2307,7 +2307,7 @@ export interface components {
             path: number[];
             pruned: components["schemas"]["Pruned"];
             selection: components["schemas"]["SelectionEcho"];
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
         };
         /**
          * FlameDiffAnswer
@@ -2315,7 +2315,7 @@ export interface components {
          */
         FlameDiffAnswer: {
             base: components["schemas"]["SelectionEcho"];
-            base_totals: components["schemas"]["TotalsAnswer"];
+            base_totals: components["schemas"]["Totals"];
             /**
              * Base Whole
              * @description The same of the base.
@@ -2326,7 +2326,7 @@ export interface components {
             nodes: components["schemas"]["DiffFlameNodes"];
             pruned: components["schemas"]["DiffFlamePruned"];
             selection: components["schemas"]["SelectionEcho"];
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
             /**
              * Whole
              * @description The total of the selection that its shares refer to, in the unit of `nodes.total`.
@@ -2410,7 +2410,7 @@ export interface components {
          * @description A line of load on request rate, extended to where load is full.
          */
         ForecastAnswer: {
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /**
              * Curved
              * @description The points bend, so the limit is not reliable.
@@ -2447,15 +2447,15 @@ export interface components {
             /** Base Mhz */
             base_mhz: number | null;
             /** @description The reason why there is no answer. Null if there is one. */
-            because: components["schemas"]["NoAnswerReason"] | null;
-            inputs: components["schemas"]["InputsAnswer"];
+            because: components["schemas"]["Unavailable"] | null;
+            inputs: components["schemas"]["Inputs"];
             /**
              * Latencies
              * @description The nanoseconds of a miss used for each platform.
              */
             latencies: components["schemas"]["Coefficient"][];
             /** Left Out */
-            left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
+            left_out: components["schemas"]["LeftOut"][];
             /**
              * Limits
              * @description Visits and platforms that the model leaves out.
@@ -2476,10 +2476,10 @@ export interface components {
         FrequencyFitAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
             /** @description The reason why there is no answer. Null if there is one. */
-            because: components["schemas"]["NoAnswerReason"] | null;
-            inputs: components["schemas"]["InputsAnswer"];
+            because: components["schemas"]["Unavailable"] | null;
+            inputs: components["schemas"]["Inputs"];
             /** Left Out */
-            left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
+            left_out: components["schemas"]["LeftOut"][];
             /**
              * Limits
              * @description Visits and applications that the model leaves out.
@@ -2505,7 +2505,7 @@ export interface components {
              * @description Frequency that slowdowns are relative to.
              */
             base_mhz: number | null;
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /**
              * Clipped
              * @description A or B is 0, because its fitted value was negative by chance.
@@ -2524,7 +2524,7 @@ export interface components {
             /** Low Confidence */
             low_confidence: boolean;
             /** @description The reason why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any frequency does. */
-            lowest_at_memory_because: components["schemas"]["NoAnswerReason"] | null;
+            lowest_at_memory_because: components["schemas"]["Unavailable"] | null;
             /** @description The same with the requested memory frequency. Null also if none was requested. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
             /** @description Lowest frequency that keeps the requested performance. Null: no frequency keeps it, or any does; `because` has the reason. */
@@ -2556,7 +2556,7 @@ export interface components {
         FrequencyRow: {
             /** Application */
             application: string;
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /**
              * Cpu Seconds
              * @description Core-seconds of the fleet in the covered time, from the visits that can be used.
@@ -2565,7 +2565,7 @@ export interface components {
             /** Low Confidence */
             low_confidence: boolean;
             /** @description The reason why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any frequency does. */
-            lowest_at_memory_because: components["schemas"]["NoAnswerReason"] | null;
+            lowest_at_memory_because: components["schemas"]["Unavailable"] | null;
             /** @description The same with the requested memory frequency. Null also if none was requested. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
             /** @description Lowest frequency that keeps the requested performance. Null: no frequency keeps it, or any does; `because` has the reason. */
@@ -2627,7 +2627,7 @@ export interface components {
              * @description Frequency that slowdowns are relative to.
              */
             base_mhz: number | null;
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /**
              * Clipped
              * @description A, B or C is 0, because its fitted value was negative by chance.
@@ -2645,11 +2645,11 @@ export interface components {
              * @description Parts that the model leaves out.
              */
             limits: string[];
-            lowest_at_memory_because: components["schemas"]["NoAnswerReason"] | null;
+            lowest_at_memory_because: components["schemas"]["Unavailable"] | null;
             /** @description The same with the requested memory frequency. Null also if none was requested. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
             /** @description The reason why there is no lowest frequency: unreachable, no frequency keeps it; unbounded, any frequency does. */
-            lowest_because: components["schemas"]["NoAnswerReason"] | null;
+            lowest_because: components["schemas"]["Unavailable"] | null;
             /** @description Lowest frequency that keeps the requested performance. Null: no frequency keeps it, any does, or nothing is known. */
             lowest_mhz: components["schemas"]["Figure"] | null;
             /** @description The assumed effect of the memory. Null also if the effect was fitted. */
@@ -2812,10 +2812,38 @@ export interface components {
             utilisation: components["schemas"]["Figure"];
         };
         /**
-         * InputsAnswer
+         * HiddenCalls
+         * @description The part of the graph that is not shown.
+         */
+        HiddenCalls: {
+            /**
+             * Edges
+             * @description Calls among the functions shown.
+             */
+            edges: number;
+            /**
+             * Heaviest Edge
+             * @description Largest share of a call not shown.
+             */
+            heaviest_edge: number;
+            /**
+             * Heaviest Node
+             * @description Largest total share of a function not shown.
+             */
+            heaviest_node: number;
+            /** Nodes */
+            nodes: number;
+            /**
+             * Self Share
+             * @description Share of the selection whose innermost function is not shown.
+             */
+            self_share: number;
+        };
+        /**
+         * Inputs
          * @description The data that an answer uses.
          */
-        InputsAnswer: {
+        Inputs: {
             /**
              * Covered Seconds
              * @description Seconds of the requested range in which the campaign's rounds drew visits.
@@ -2824,8 +2852,9 @@ export interface components {
             /**
              * Design
              * @description random; none: visits by hand, which do not represent the fleet, or no visits were read.
+             * @enum {string}
              */
-            design: string;
+            design: "random" | "none";
             /**
              * Missing
              * @description Counters without a value, with the reason.
@@ -2863,16 +2892,16 @@ export interface components {
              * @description Mean absolute error of predicting the mean degradation.
              */
             baseline_error: number | null;
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             chip: components["schemas"]["Chip"];
             /**
              * Error
              * @description Mean absolute error of the function, on the same mixes.
              */
             error: number | null;
-            inputs: components["schemas"]["InputsAnswer"];
+            inputs: components["schemas"]["Inputs"];
             /** Left Out */
-            left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
+            left_out: components["schemas"]["LeftOut"][];
             /** @description Null: no mix was requested, or no prediction is possible. */
             mix: components["schemas"]["MixAnswer"] | null;
             /**
@@ -2911,10 +2940,10 @@ export interface components {
             typical_lines: number | null;
         };
         /**
-         * IntervalAnswer
-         * @description An estimate for the fleet with its 95 % interval.
+         * Interval
+         * @description An estimate for the fleet and its 95 % confidence interval.
          */
-        IntervalAnswer: {
+        Interval: {
             /** Hi */
             hi: number;
             /** Lo */
@@ -2995,6 +3024,16 @@ export interface components {
             selection: components["schemas"]["SelectionEcho"];
         };
         /**
+         * LeftOut
+         * @description Visits that a model cannot use.
+         */
+        LeftOut: {
+            /** Visits */
+            visits: number;
+            /** Why */
+            why: string;
+        };
+        /**
          * LineRow
          * @description A line with samples. Its total counts a stack once for each function at the line, recursion or not.
          */
@@ -3039,7 +3078,7 @@ export interface components {
              */
             self: number;
             /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
-            self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            self_core_seconds: components["schemas"]["Interval"] | null;
             /** Self Hi */
             self_hi: number | null;
             /**
@@ -3067,7 +3106,7 @@ export interface components {
              * @description Units of the samples with a function of this row anywhere in their stack.
              */
             total: number;
-            total_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            total_core_seconds: components["schemas"]["Interval"] | null;
             /** Total Hi */
             total_hi: number | null;
             /** Total Lo */
@@ -3116,12 +3155,12 @@ export interface components {
             /** Rows Total */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
             /**
              * Versions
              * @description Texts by file: stored texts first, heavier ones before lighter ones.
              */
-            versions: components["schemas"]["VersionAnswer"][];
+            versions: components["schemas"]["SourceVersion"][];
             /**
              * Without Line
              * @description Units of self of the functions without a known line: there is no debug information, or the samples are not ingested with it yet.
@@ -3135,8 +3174,8 @@ export interface components {
         LoadTestAnswer: {
             /** @description Production. */
             base: components["schemas"]["SelectionEcho"];
-            base_totals: components["schemas"]["TotalsAnswer"];
-            because: components["schemas"]["NoAnswerReason"] | null;
+            base_totals: components["schemas"]["Totals"];
+            because: components["schemas"]["Unavailable"] | null;
             /** By */
             by: string[];
             /** Compared Samples */
@@ -3181,7 +3220,7 @@ export interface components {
             rows_total: number;
             /** @description Visits of the test. */
             selection: components["schemas"]["SelectionEcho"];
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
         };
         /**
          * MachineSelectionEcho
@@ -3219,7 +3258,7 @@ export interface components {
              * @description Source of APU, the same for both types. counters: cycle counters, if both types have them in nine of ten visits. operating_system: times of logical CPUs, with threads assumed to be busy independently of each other. Null: no APU is given.
              */
             apu_basis: ("counters" | "operating_system") | null;
-            apu_because: components["schemas"]["NoAnswerReason"] | null;
+            apu_because: components["schemas"]["Unavailable"] | null;
             /** @description The same by APU. */
             apu_ratio: components["schemas"]["Figure"] | null;
             asked: components["schemas"]["MachineSelectionEcho"];
@@ -3230,7 +3269,7 @@ export interface components {
              */
             basis: "equal_traffic" | "request_rates";
             /** @description The reason why there is no answer. Null if there is one. */
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /** By Apu */
             by_apu: ("old" | "new" | "unclear") | null;
             /**
@@ -3248,9 +3287,9 @@ export interface components {
              * @description Load at which the types are compared. Null without request rates.
              */
             full: number | null;
-            inputs: components["schemas"]["InputsAnswer"];
+            inputs: components["schemas"]["Inputs"];
             /** Left Out */
-            left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
+            left_out: components["schemas"]["LeftOut"][];
             /**
              * Price Ratio
              * @description new ÷ old. Null: `because` gives the reason.
@@ -3263,7 +3302,7 @@ export interface components {
             rows: components["schemas"]["TypeRow"][];
             /**
              * Step Seconds
-             * @description Level of the intervals of mean rates and loads. Null without rates.
+             * @description Length of the intervals of mean rates and loads. Null without rates.
              */
             step_seconds: number | null;
             /**
@@ -3272,7 +3311,7 @@ export interface components {
              */
             stress_test: boolean | null;
             /** @description The reason why utilisation gives no answer, with request rates. */
-            utilisation_because: components["schemas"]["NoAnswerReason"] | null;
+            utilisation_because: components["schemas"]["Unavailable"] | null;
             /** @description Machines of the old type that one of the new replaces, by utilisation: by loads under equal traffic, or by requests at equal load. Null, like the next fields: `because` or `utilisation_because` gives the reason. */
             utilisation_ratio: components["schemas"]["Figure"] | null;
         };
@@ -3371,7 +3410,7 @@ export interface components {
              * @description Mean degradation of all training mixes, regardless of pressure.
              */
             baseline: number | null;
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /** @description Time ratio − 1 in this mix, with the interval of one visit. */
             degradation: components["schemas"]["Figure"] | null;
             /**
@@ -3423,30 +3462,30 @@ export interface components {
             source: string;
         };
         /**
-         * MoverAnswer
+         * Mover
          * @description A row that changed by more than chance and by enough to act on.
          */
-        MoverAnswer: {
+        Mover: {
             /** @description Mean number of cores busy with the row in the selection's `weighed_seconds`. Null for events not counted in time, and without a random design, like the next two fields. */
-            a_cores: components["schemas"]["IntervalAnswer"] | null;
+            a_cores: components["schemas"]["Interval"] | null;
             /**
              * A Share
              * @description Estimated share of the selection.
              */
             a_share: number;
             /** @description Mean number of cores busy with the row in the base's `weighed_seconds`. */
-            b_cores: components["schemas"]["IntervalAnswer"] | null;
+            b_cores: components["schemas"]["Interval"] | null;
             /**
              * B Share
              * @description Estimated share of its base.
              */
             b_share: number;
             /** @description The reason why there is no cause. Null if there is one. */
-            because: components["schemas"]["UnavailableAnswer"] | null;
+            because: components["schemas"]["MoverUnavailable"] | null;
             /** @description Null if there is no estimate. */
-            cause: components["schemas"]["CauseAnswer"] | null;
+            cause: components["schemas"]["Cause"] | null;
             /** @description a_cores - b_cores with the 95 % interval of the difference. p and q are for the difference of shares. */
-            cores: components["schemas"]["IntervalAnswer"] | null;
+            cores: components["schemas"]["Interval"] | null;
             /**
              * Delta
              * @description a_share - b_share. Positive: heavier in the selection.
@@ -3493,14 +3532,27 @@ export interface components {
             significant: boolean;
         };
         /**
+         * MoverUnavailable
+         * @description The reason why a value is missing.
+         */
+        MoverUnavailable: {
+            /** Detail */
+            detail: string;
+            /**
+             * Reason
+             * @description One word: too_little, constant, not_a_number, no_design, or not_asked for rows beyond the largest changes.
+             */
+            reason: string;
+        };
+        /**
          * MoversAnswer
          * @description The movers of two selections, and their explanations.
          */
         MoversAnswer: {
             base: components["schemas"]["SelectionEcho"];
-            base_totals: components["schemas"]["TotalsAnswer"];
+            base_totals: components["schemas"]["Totals"];
             /** @description The reason why there are no movers. Null if there are any. */
-            because: components["schemas"]["UnavailableAnswer"] | null;
+            because: components["schemas"]["MoverUnavailable"] | null;
             /** By */
             by: string[];
             /**
@@ -3532,7 +3584,7 @@ export interface components {
              * Movers
              * @description Largest change of share first.
              */
-            movers: components["schemas"]["MoverAnswer"][];
+            movers: components["schemas"]["Mover"][];
             /**
              * Part
              * @description Share of the visits that were searched for causes: a random part, if there are many.
@@ -3549,7 +3601,7 @@ export interface components {
              */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
         };
         /**
          * NamedFunction
@@ -3579,22 +3631,6 @@ export interface components {
             status: "full" | "symtab" | "binary_only" | "unknown";
         };
         /**
-         * NoAnswerReason
-         * @description The reason why there is no answer.
-         */
-        NoAnswerReason: {
-            /**
-             * Detail
-             * @description The reason as a sentence.
-             */
-            detail: string;
-            /**
-             * Reason
-             * @description too_little, not_a_number, constant, contradictory, unreachable, unbounded or not_random.
-             */
-            reason: string;
-        };
-        /**
          * Order
          * @description Sort key of a list; largest first, names ascending.
          * @enum {string}
@@ -3614,7 +3650,7 @@ export interface components {
             bandwidth_mean: number | null;
             /** Bandwidth Sigma */
             bandwidth_sigma: number | null;
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /** Cache */
             cache: number | null;
             /**
@@ -3661,7 +3697,7 @@ export interface components {
         PlacedRow: {
             /** Application */
             application: string;
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /**
              * Degradation
              * @description Predicted time ratio − 1 beside the programs on the same machine. 0: it is alone. Null: no model can predict it.
@@ -3689,16 +3725,16 @@ export interface components {
          */
         PlacementAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             chip: components["schemas"]["Chip"];
             /**
              * Ended
              * @description No tested exchange improves the placement. False: the search stopped at its limit.
              */
             ended: boolean;
-            inputs: components["schemas"]["InputsAnswer"];
+            inputs: components["schemas"]["Inputs"];
             /** Left Out */
-            left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
+            left_out: components["schemas"]["LeftOut"][];
             /** Machines */
             machines: number;
             /** Rows */
@@ -3845,10 +3881,10 @@ export interface components {
         RatioAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
             /** @description The reason why there is no answer. Null if there is one. */
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /** By */
             by: string[];
-            inputs: components["schemas"]["InputsAnswer"];
+            inputs: components["schemas"]["Inputs"];
             /**
              * Ratio
              * @example cycles / instructions
@@ -3939,15 +3975,15 @@ export interface components {
             /** By */
             by: string[];
             /** @description Entropy in nats: representative profiles have the same. Null, like the next fields: too few visits, or no random design. */
-            entropy: components["schemas"]["IntervalAnswer"] | null;
+            entropy: components["schemas"]["Interval"] | null;
             /** @description Null if fewer than 8 visits have a sample of a row. */
             fit: components["schemas"]["Fit"] | null;
             /** @description Distance of two random halves of the visits, 0…2, with the range of 95 % of splits. */
-            manhattan: components["schemas"]["IntervalAnswer"] | null;
+            manhattan: components["schemas"]["Interval"] | null;
             /** Rows Total */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
         };
         /**
          * Remainder
@@ -4124,7 +4160,7 @@ export interface components {
             /** Step Seconds */
             step_seconds: number;
             steps: components["schemas"]["SeriesSteps"];
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
         };
         /**
          * SeriesLine
@@ -4224,7 +4260,7 @@ export interface components {
          * @description The requests that one machine serves at the compared load, by one measure of load.
          */
         ServedAnswer: {
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /**
              * Curved
              * @description The points bend, so the rate is not reliable.
@@ -4273,7 +4309,7 @@ export interface components {
              */
             price_per_core_hour: number | null;
             /** Rows */
-            rows: components["schemas"]["SharedRowAnswer"][];
+            rows: components["schemas"]["SharedRow"][];
             /** Rows Total */
             rows_total: number;
             /**
@@ -4287,13 +4323,13 @@ export interface components {
              * @description Share of the selection of all rows together, including rows that are not shown. By totals, which overlap: the largest share of a row.
              */
             share: number;
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
         };
         /**
-         * SharedRowAnswer
+         * SharedRow
          * @description A function, file or binary that is cold in each application and used by several.
          */
-        SharedRowAnswer: {
+        SharedRow: {
             /**
              * Applications
              * @description Number of applications with a sample of it.
@@ -4357,7 +4393,7 @@ export interface components {
              */
             self: number;
             /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
-            self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            self_core_seconds: components["schemas"]["Interval"] | null;
             /** Self Hi */
             self_hi: number | null;
             /**
@@ -4385,7 +4421,7 @@ export interface components {
              * @description Units of the samples with a function of this row anywhere in their stack.
              */
             total: number;
-            total_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            total_core_seconds: components["schemas"]["Interval"] | null;
             /** Total Hi */
             total_hi: number | null;
             /** Total Lo */
@@ -4409,10 +4445,10 @@ export interface components {
         SideAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
             /** @description The reason why there is no answer. Null if there is one. */
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /** First */
             first: string;
-            inputs: components["schemas"]["InputsAnswer"];
+            inputs: components["schemas"]["Inputs"];
             /**
              * Interval Level
              * @description Level of the factors' intervals.
@@ -4542,7 +4578,7 @@ export interface components {
              */
             experiments: string | null;
             /** @description The reason why visits could not train the model, if experiments were used without a request for them. */
-            instead_of_visits: components["schemas"]["NoAnswerReason"] | null;
+            instead_of_visits: components["schemas"]["Unavailable"] | null;
             /**
              * Runs
              * @description Training runs of the experiments beside other applications, counted likewise.
@@ -4606,6 +4642,36 @@ export interface components {
             key: string;
         };
         /**
+         * SourceVersion
+         * @description One text of a file. Builds with the same text are one version.
+         */
+        SourceVersion: {
+            /**
+             * Builds
+             * @description /source has the text for any of these builds, once it is stored.
+             */
+            builds: components["schemas"]["SourceBuild"][];
+            /** File */
+            file: string;
+            /**
+             * Self
+             * @description Units of samples whose innermost frame is at one of the version's lines.
+             */
+            self: number;
+            /** Self Seconds */
+            self_seconds: number | null;
+            /**
+             * Self Share
+             * @description Estimated share of the whole selection.
+             */
+            self_share: number;
+            /**
+             * Sha256
+             * @description SHA-256 of the text. Null: no text is stored for these builds, or the build is unknown. All such builds are one version.
+             */
+            sha256: string | null;
+        };
+        /**
          * SourcesAnswer
          * @description The result of an upload of sources.
          */
@@ -4623,10 +4689,10 @@ export interface components {
             skipped: number;
         };
         /**
-         * SpanAnswer
+         * Span
          * @description A stretch of time.
          */
-        SpanAnswer: {
+        Span: {
             /**
              * Begin
              * @description RFC 3339, UTC.
@@ -4651,7 +4717,7 @@ export interface components {
              */
             badge: ("steady" | "fair" | "rough" | "shifting" | "few") | null;
             /** @description The reason why there is no answer. Null if there is one. */
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             /** By */
             by: string[];
             /** @description Share of the samples in wrong rows, 0…1. Null if few visits have the selection. */
@@ -4669,7 +4735,7 @@ export interface components {
             /** Samples */
             samples: number | null;
             selection: components["schemas"]["SelectionEcho"];
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
         };
         /**
          * StackFrame
@@ -4697,7 +4763,7 @@ export interface components {
          */
         StackRow: {
             /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time. */
-            core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            core_seconds: components["schemas"]["Interval"] | null;
             /**
              * Frames
              * @description Outermost first.
@@ -4762,7 +4828,7 @@ export interface components {
             /** Rows Total */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
         };
         /**
          * StacksRemainder
@@ -4981,7 +5047,7 @@ export interface components {
              */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
         };
         /**
          * TableRow
@@ -5023,7 +5089,7 @@ export interface components {
              */
             self: number;
             /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
-            self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            self_core_seconds: components["schemas"]["Interval"] | null;
             /** Self Hi */
             self_hi: number | null;
             /**
@@ -5051,7 +5117,7 @@ export interface components {
              * @description Units of the samples with a function of this row anywhere in their stack.
              */
             total: number;
-            total_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            total_core_seconds: components["schemas"]["Interval"] | null;
             /** Total Hi */
             total_hi: number | null;
             /** Total Lo */
@@ -5117,10 +5183,10 @@ export interface components {
             slowdown: components["schemas"]["Figure"] | null;
         };
         /**
-         * TotalsAnswer
+         * Totals
          * @description The samples and visits of an answer, after all filters.
          */
-        TotalsAnswer: {
+        Totals: {
             /**
              * Approximate
              * @description The selection exceeds the read limit of one response. A random part of its visits was read and represents all of them. Observed figures are those of the part.
@@ -5137,9 +5203,9 @@ export interface components {
              */
             complete: number;
             /** @description CPU time of the whole fleet in `weighed_seconds`. Null without a random design, or for events not counted in time. */
-            core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            core_seconds: components["schemas"]["Interval"] | null;
             /** @description Mean number of busy cores in `weighed_seconds`. Null also if that is 0. */
-            cores: components["schemas"]["IntervalAnswer"] | null;
+            cores: components["schemas"]["Interval"] | null;
             /**
              * Covered Seconds
              * @description Seconds of the selection in which the campaign's rounds drew visits.
@@ -5152,7 +5218,7 @@ export interface components {
              */
             design: "random" | "none";
             /** @description The whole fleet's units of the event in `weighed_seconds`; for a gauge its mean level. It is 0, at most hi, if no visit saw any of it. Null, like cores, without a random design, and if no ingested visit watched the event. */
-            estimate: components["schemas"]["IntervalAnswer"] | null;
+            estimate: components["schemas"]["Interval"] | null;
             /**
              * Kept
              * @description Estimated share of the label matchers' samples that remains after filters on frames. 1 without such filters.
@@ -5172,7 +5238,7 @@ export interface components {
              * Missing
              * @description Parts of the selection without data: they are older than PostgreSQL's retention, and the lake (`FLEETPROF_LAKE_URL`) is not set or lacks their days. They are not covered.
              */
-            missing: components["schemas"]["SpanAnswer"][];
+            missing: components["schemas"]["Span"][];
             /**
              * Path
              * @description Source of the figures: merged cells, chunks of each visit, or both. The figures are the same.
@@ -5267,15 +5333,18 @@ export interface components {
             visits: number;
         };
         /**
-         * UnavailableAnswer
-         * @description The reason why a value is missing.
+         * Unavailable
+         * @description The reason why there is no answer.
          */
-        UnavailableAnswer: {
-            /** Detail */
+        Unavailable: {
+            /**
+             * Detail
+             * @description The reason as a sentence.
+             */
             detail: string;
             /**
              * Reason
-             * @description One word: too_little, constant, not_a_number, no_design, or not_asked for rows beyond the largest changes.
+             * @description too_little, not_a_number, constant, contradictory, unreachable, unbounded or not_random.
              */
             reason: string;
         };
@@ -5414,7 +5483,7 @@ export interface components {
              */
             self: number;
             /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
-            self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            self_core_seconds: components["schemas"]["Interval"] | null;
             /** Self Hi */
             self_hi: number | null;
             /**
@@ -5442,7 +5511,7 @@ export interface components {
              * @description Units of the samples with a function of this row anywhere in their stack.
              */
             total: number;
-            total_core_seconds: components["schemas"]["IntervalAnswer"] | null;
+            total_core_seconds: components["schemas"]["Interval"] | null;
             /** Total Hi */
             total_hi: number | null;
             /** Total Lo */
@@ -5480,7 +5549,7 @@ export interface components {
             /** Rows Total */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
-            totals: components["schemas"]["TotalsAnswer"];
+            totals: components["schemas"]["Totals"];
             /**
              * Unseen Hi
              * @description A user that no visit saw has at most this share of the selection, with 95 % confidence. Rare callers may be missing; large ones are not. Null without a random design.
@@ -5499,7 +5568,7 @@ export interface components {
          */
         ValueRow: {
             /** @description The reason why the change is unknown. */
-            because: components["schemas"]["NoAnswerReason"] | null;
+            because: components["schemas"]["Unavailable"] | null;
             change: components["schemas"]["ChangeAnswer"] | null;
             /**
              * Points
@@ -5513,36 +5582,6 @@ export interface components {
             share: number;
             /** Value */
             value: string;
-        };
-        /**
-         * VersionAnswer
-         * @description One text of a file. Builds with the same text are one version.
-         */
-        VersionAnswer: {
-            /**
-             * Builds
-             * @description /source has the text for any of these builds, once it is stored.
-             */
-            builds: components["schemas"]["SourceBuild"][];
-            /** File */
-            file: string;
-            /**
-             * Self
-             * @description Units of samples whose innermost frame is at one of the version's lines.
-             */
-            self: number;
-            /** Self Seconds */
-            self_seconds: number | null;
-            /**
-             * Self Share
-             * @description Estimated share of the whole selection.
-             */
-            self_share: number;
-            /**
-             * Sha256
-             * @description SHA-256 of the text. Null: no text is stored for these builds, or the build is unknown. All such builds are one version.
-             */
-            sha256: string | null;
         };
         /**
          * VisitFailure
@@ -5617,44 +5656,6 @@ export interface components {
          * @enum {string}
          */
         Which: "missing" | "all";
-        /**
-         * LeftOut
-         * @description Visits that a model cannot use.
-         */
-        services__api__analysis__envelope__LeftOut: {
-            /** Visits */
-            visits: number;
-            /** Why */
-            why: string;
-        };
-        /**
-         * LeftOut
-         * @description The part of the graph that is not shown.
-         */
-        services__api__profiles__call_graph__LeftOut: {
-            /**
-             * Edges
-             * @description Calls among the functions shown.
-             */
-            edges: number;
-            /**
-             * Heaviest Edge
-             * @description Largest share of a call not shown.
-             */
-            heaviest_edge: number;
-            /**
-             * Heaviest Node
-             * @description Largest total share of a function not shown.
-             */
-            heaviest_node: number;
-            /** Nodes */
-            nodes: number;
-            /**
-             * Self Share
-             * @description Share of the selection whose innermost function is not shown.
-             */
-            self_share: number;
-        };
     };
     responses: never;
     parameters: never;

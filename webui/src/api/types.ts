@@ -3,7 +3,7 @@ import type { components } from './schema.gen.ts';
 
 type Schemas = components['schemas'];
 
-export type Totals = Schemas['TotalsAnswer'];
+export type Totals = Schemas['Totals'];
 export type SelectionEcho = Schemas['SelectionEcho'];
 export type TableRow = Schemas['TableRow'];
 export type TableAnswer = Schemas['TableAnswer'];

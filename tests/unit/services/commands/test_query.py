@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from services.cli import app
 from services.queries import local_queries
-from tests.unit.services.views.test_terminal import COMPARED
+from tests.unit.services.views.test_differences import COMPARED
 
 
 @pytest.fixture

@@ -10,7 +10,12 @@ import pytest
 
 from services.deployment.local_api import LocalApi
 from services.errors import NotRunning
+from storage.query.answers.answer import as_document
+from storage.query.answers.status import CapturesStatus, StatusAnswer
+from storage.query.answers.table import TableAnswer
+from tests.filled_answers import filled
 
+STATUS = filled(StatusAnswer, captures=filled(CapturesStatus, waiting=3))
 asked: list[tuple[str, str | None]] = []
 
 
@@ -19,7 +24,8 @@ class _Api(BaseHTTPRequestHandler):
         asked.append((self.path.partition("?")[0], self.headers["Cache-Control"]))
         self.send_response(200 if self.headers["Authorization"] == "Bearer secret" else 401)
         self.end_headers()
-        self.wfile.write(json.dumps({"captures": {"waiting": 3}}).encode())
+        answer = STATUS if self.path.startswith("/api/v1/status") else filled(TableAnswer)
+        self.wfile.write(json.dumps(as_document(answer)).encode())
 
     def log_message(self, *_: object) -> None: ...
 
@@ -38,6 +44,7 @@ def url() -> Iterator[str]:
 def test_what_waits_is_never_what_waited(url: str) -> None:
     assert LocalApi(url, "secret").waiting() == 3
     assert asked == [("/api/v1/status", "no-cache")]
+    assert LocalApi(url, "secret").status() == STATUS
 
 
 def test_the_last_table_is_asked_anew_and_those_before_need_not_be(url: str) -> None:

@@ -17,8 +17,9 @@ from services.monitoring.collector_metrics import LATEST_LOOK_S, CollectorMetric
 from services.monitoring.worker_metrics import WorkerMetrics
 from storage.errors import ArchiveUnavailable, BadCapture, DatabaseUnavailable
 from storage.ingest.errors import FormatTooNew
+from storage.query.answers.status import CapturesStatus
 from storage.query.shapes.operations import CampaignOperation, Operations
-from storage.query.shapes.status import CapturesStatus, IngestionStatus
+from storage.query.shapes.status import IngestionStatus
 from storage.schema import Outcome
 from storage.snapshots.decoded_cache import CacheSize
 from symbolizer.worker import events as worker_events

@@ -7,9 +7,12 @@ from hypothesis import strategies as st
 from services.api.formats.flame_columns import encode_flame
 from storage.ingest.marker_frames import Kind
 from storage.ingest.symbolized import Status
-from storage.query.shapes.flame import Flame
+from storage.query.answers.answer import as_document
+from storage.query.facts.visit_scan import SampleType
+from storage.query.shapes.flame_nodes import Flame
 from storage.query.stacks.function_names import FunctionRow
 from tests.flame_columns import decode
+from tests.flame_trees import tree_of
 
 nodes = st.lists(
     st.tuples(st.integers(0, 2**50), st.integers(0, 2**50), st.integers(-1, 2**31 - 1)), min_size=1
@@ -32,12 +35,12 @@ functions = st.lists(
 )
 
 
-@given(nodes, functions, st.booleans(), st.sampled_from([None, 1e-9]))
+@given(nodes, functions, st.booleans(), st.sampled_from(["nanoseconds", "count"]))
 def test_what_is_encoded_is_decoded(
     rows: list[tuple[int, int, int]],
     called: list[tuple[FunctionRow, float | None, str]],
     labelled: bool,
-    scale: float | None,
+    unit: str,
 ):
     rows[0] = (*rows[0][:2], -1)
     total, own, parent = (np.array(column, np.int64) for column in zip(*rows, strict=True))
@@ -55,9 +58,10 @@ def test_what_is_encoded_is_decoded(
         pruned_share=0.0,
         labels=tuple(label for _, _, label in called) if labelled else (),
     )
-    head, found = decode(encode_flame({"inverted": False}, flame, scale))
+    tree = tree_of(flame, SampleType("cpu", unit, 1))
+    head, found = decode(encode_flame(tree))
     assert head == {
-        "inverted": False,
+        **as_document(tree.summary),
         "functions": [
             {
                 "id": row.id,
@@ -70,5 +74,5 @@ def test_what_is_encoded_is_decoded(
             for row, effective, label in called
         ],
     }
-    factor = scale or 1.0
+    factor = 1e-9 if unit == "nanoseconds" else 1.0
     assert found == [(t * 1.5 * factor, s * 1.5 * factor, p, i) for i, (t, s, p) in enumerate(rows)]

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,8 +12,10 @@ from services.api.formats.flame_table import flame_table
 from services.api.formats.stack_profile import paths
 from storage.ingest.marker_frames import Kind
 from storage.ingest.symbolized import Status
-from storage.query.shapes.flame import Flame
+from storage.query.facts.visit_scan import SampleType
+from storage.query.shapes.flame_nodes import Flame
 from storage.query.stacks.function_names import NO_FUNCTION, FunctionRow
+from tests.flame_trees import tree_of
 
 
 def row(id_: int) -> FunctionRow:
@@ -78,11 +81,12 @@ def test_stacks_are_what_the_tree_shows(flame: Flame, path: tuple[FunctionRow, .
 
 
 @settings(deadline=None, max_examples=30)
-@given(flames())
-def test_columns_are_the_nodes(flame: Flame) -> None:
-    rows = flame_table({"functions": [], "by": []}, flame, 0.5).to_pylist()
+@given(flames(), st.sampled_from([("count", 1.0), ("nanoseconds", 1e-9)]))
+def test_columns_are_the_nodes(flame: Flame, unit: tuple[str, float]) -> None:
+    name, factor = unit
+    rows = flame_table(tree_of(flame, SampleType("cpu", name, 1))).to_pylist()
     assert [one["parent"] for one in rows] == flame.parent.tolist()
-    assert [one["total"] for one in rows] == (flame.total * 1.5).tolist()
+    assert [one["total"] for one in rows] == (flame.total * 3.0 * factor).tolist()
     for one, number in zip(rows, flame.function.tolist(), strict=True):
         of = flame.functions[number]
         assert (one["function"], one["function_id"], one["kind"]) == (of.name, of.id, of.kind.name.lower())
@@ -90,4 +94,4 @@ def test_columns_are_the_nodes(flame: Flame) -> None:
         assert one["effective"] == flame.effective[number]
     pruned = sum(one["pruned"] for one in rows)
     own = sum(one["self"] for one in rows)
-    assert own + pruned == rows[0]["total"]
+    assert own + pruned == pytest.approx(rows[0]["total"], rel=1e-12)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import dataclass
 from typing import Literal
 
 import duckdb
@@ -10,34 +11,36 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import Field
 
-from services.api.answer import Answer
 from services.api.formats.arrow import as_arrow
 from services.api.formats.csv_text import as_csv
 from services.api.formats.row_columns import METADATA, Rows
+from storage.query.answers.answer import Answer, Share
 
 
+@dataclass(frozen=True, slots=True)
 class Interval(Answer):
     value: float
     lo: float
 
 
+@dataclass(frozen=True, slots=True)
 class Row(Answer):
     key: dict[str, str]
     function_id: int | None
-    share: float = Field(ge=0)
-    start: str = Field(alias="from")
+    share: Share
+    from_: str
     state: Literal["on", "off"]
     low_confidence: bool
     estimate: Interval | None
-    points: list[Interval]
+    points: tuple[Interval, ...]
     counts: dict[str, int]
 
 
+@dataclass(frozen=True, slots=True)
 class Document(Answer):
-    by: list[str]
-    rows: list[Row]
+    by: tuple[str, ...]
+    rows: tuple[Row, ...]
     rows_total: int
 
 
@@ -133,27 +136,32 @@ def test_csv_reads_as_it_was_but_for_formulas(document: dict) -> None:
     ],
 )
 def test_names_are_no_formulas(name: str, cell: str) -> None:
+    @dataclass(frozen=True)
     class Named(Answer):
         name: str | None
 
+    @dataclass(frozen=True)
     class All(Answer):
-        rows: list[Named]
+        rows: tuple[Named, ...]
 
     rows = Rows(All, ("rows",))
     assert as_csv(rows.table({"rows": [{"name": name}, {"name": None}]})).decode() == f'"name"\n"{cell}"\n\n'
 
 
 def test_rows_within_rows_and_documents_that_are_one_row() -> None:
+    @dataclass(frozen=True)
     class Value(Answer):
         value: str
 
+    @dataclass(frozen=True)
     class Label(Answer):
         name: str
-        values: list[Value]
+        values: tuple[Value, ...]
         more: int
 
+    @dataclass(frozen=True)
     class Labels(Answer):
-        labels: list[Label]
+        labels: tuple[Label, ...]
         total: int
 
     document = {
@@ -190,8 +198,9 @@ def test_a_name_that_is_no_unicode_fails_no_answer() -> None:
 
 
 def test_models_that_fit_no_columns_are_told_at_once() -> None:
+    @dataclass(frozen=True)
     class Odd(Answer):
-        many: list[Interval]
+        many: tuple[Interval, ...]
         odd: bytes
 
     with pytest.raises(TypeError, match="bytes"):

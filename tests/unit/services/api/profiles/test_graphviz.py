@@ -2,28 +2,67 @@
 
 import html
 import re
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from services.api.profiles.graphviz import dot, quoted
-from storage.ingest.marker_frames import Kind
-from storage.ingest.symbolized import Status
-from storage.query.shapes.call_graph import CallEdge, CallGraph, CallNode, LeftOut
-from storage.query.stacks.function_names import FunctionRow
+from storage.query.answers.call_graph import CallGraphAnswer, GraphEdge, GraphNode, HiddenCalls
+from storage.query.facts.selection_echo import selection_echo
+from storage.query.facts.visit_scan import SampleType
+from tests.flame_trees import SELECTION, TOTALS
 
+SAMPLES = SampleType("cpu", "nanoseconds", 1)
 TOKEN = re.compile(r'\s*(?:("(?:[^"\\]|\\.)*")|(->)|([A-Za-z0-9_.]+)|([\[\]{};,=]))', re.DOTALL)
-NOTHING = LeftOut(0, 0.0, 0.0, 0, 0.0)
+NOTHING = HiddenCalls(0, 0.0, 0.0, 0, 0.0)
 
 
-def node(name: str, share: float = 0.5) -> CallNode:
-    function = FunctionRow(7, name, "a.c", "prog", Status.FULL, Kind.USER)
-    return CallNode(function, 1, 2, share / 2, share, 1, 1, None, None)
+def node(name: str, share: float = 0.5) -> GraphNode:
+    return GraphNode(
+        id=7,
+        name=name,
+        file="a.c",
+        binary="prog",
+        status="full",
+        kind="user",
+        self=1,
+        total=2,
+        self_share=share / 2,
+        self_lo=None,
+        self_hi=None,
+        total_share=share,
+        total_lo=None,
+        total_hi=None,
+        low_confidence=False,
+        visits=1,
+        machines=1,
+    )
 
 
-def edge(caller: int, callee: int, *, residual: bool = False) -> CallEdge:
-    return CallEdge(caller, callee, 1, None, 0.25, residual)
+def graph_of(
+    nodes: Sequence[GraphNode],
+    calls: Sequence[tuple[int, int]] = (),
+    left_out: HiddenCalls = NOTHING,
+    *,
+    residual: bool = False,
+) -> CallGraphAnswer:
+    edges = tuple(
+        GraphEdge(
+            caller=caller,
+            callee=callee,
+            caller_function=nodes[caller].name,
+            callee_function=nodes[callee].name,
+            units=1,
+            share=0.25,
+            lo=None,
+            hi=None,
+            residual=residual,
+        )
+        for caller, callee in calls
+    )
+    return CallGraphAnswer(selection_echo(SELECTION, SAMPLES), TOTALS, tuple(nodes), edges, left_out)
 
 
 def shown(string: str) -> str:
@@ -67,7 +106,7 @@ def statements(text: str) -> tuple[dict[str, dict[str, str]], list[tuple[str, st
 
 @given(st.lists(st.text(), min_size=1, max_size=4))
 def test_names_are_shown_and_never_obeyed(names: list[str]):
-    graph = CallGraph(tuple(map(node, names)), (edge(0, len(names) - 1, residual=True),), NOTHING)
+    graph = graph_of([node(name) for name in names], [(0, len(names) - 1)], residual=True)
     text = dot(graph)
     assert all(character == "\n" or ord(character) >= 0x20 for character in text)
     text.encode("utf-8")
@@ -92,7 +131,7 @@ def test_names_are_shown_and_never_obeyed(names: list[str]):
     ],
 )
 def test_odd_names_are_shown_as_they_are(name: str):
-    nodes, _ = statements(dot(CallGraph((node(name),), (), NOTHING)))
+    nodes, _ = statements(dot(graph_of([node(name)])))
     assert shown(nodes["n0"]["label"]).split("\n")[0] == name
     assert shown(nodes["n0"]["tooltip"]).startswith(name)
 
@@ -104,8 +143,8 @@ def test_a_quoted_string_is_one_string(text: str):
 
 
 def test_the_graph_says_what_it_does_not_show():
-    left_out = LeftOut(12, 0.03, 0.02, 5, 0.01)
-    nodes, _ = statements(dot(CallGraph((node("f"),), (), left_out)))
+    left_out = HiddenCalls(12, 0.03, 0.02, 5, 0.01)
+    nodes, _ = statements(dot(graph_of([node("f")], left_out=left_out)))
     assert "12 functions with 3.00% of self, none above 2.00% in total; 5 calls" in shown(
         nodes["graph"]["label"]
     )

@@ -6,11 +6,11 @@ import pytest
 
 from services.api.formats.documents import forms_of
 from services.api.formats.forms import STACKS_ONLY
-from services.api.profiles.labels import LabelsAnswer
 from services.api.profiles.stack_files import Counted, StackFile, with_stacks
 from storage.errors import BadSelection
+from storage.query.answers.labels import LabelsAnswer
 from storage.query.selections.selection import parse_selection
-from storage.query.shapes.stack_samples import StackSamplesQuestion, StacksAnswer
+from storage.query.shapes.stack_samples import StackSamples, StackSamplesQuestion
 from storage.query.subject import Subject
 
 FORMS = with_stacks(forms_of(LabelsAnswer, "labels.values"))
@@ -18,7 +18,7 @@ SELECTION = parse_selection(start="2026-11-18T12:00:00Z", end="2026-11-18T13:00:
 
 
 def counted(question: StackSamplesQuestion | None, asked: list[StackSamplesQuestion]) -> Counted:
-    def ask(wanted: StackSamplesQuestion) -> StacksAnswer:
+    def ask(wanted: StackSamplesQuestion) -> StackSamples:
         asked.append(wanted)
         raise LookupError
 

@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from services.api.analysis.frequency_answers import FrequencyParameters
+from services.api.analysis.frequency_parameters import FrequencyParameters
 from services.commands.reports.frequency_options import FrequencyOptions, with_frequencies
 
 

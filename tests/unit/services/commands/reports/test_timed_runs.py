@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from services.api.analysis.frequency_runs import Timed
 from services.commands.reports.timed_runs import read_runs
 from storage.errors import BadSelection
+from storage.query.models.frequency_times import Timed
 
 
 def test_lines_are_runs(tmp_path: Path) -> None:

@@ -1,65 +1,69 @@
 """GIVEN APU by counters and by operating systems WHEN it is shown THEN each says of which visits it is, and why not of others."""
 
 from io import StringIO
-from typing import Any
 
 from rich.console import Console
 
 from services.views.reports.apu import apu
+from storage.query.answers.apu import ApuAnswer, ApuRow, HardwareLoad
+from storage.query.answers.figures import Figure
+from storage.query.answers.inputs import Inputs, LeftOut
+from storage.query.answers.selection_echo import MachineSelectionEcho
+from tests.filled_answers import filled
 
-INPUTS = {
-    "visits": 12, "used": 9, "design": "random", "covered_seconds": 3600.0, "missing": [], "population": 5.0,
-}  # fmt: skip
-ASKED = {"from": "2026-11-17T12:00:00Z", "to": "2026-11-17T13:00:00Z", "select": "{}", "campaign": "fleet"}
+INPUTS = filled(Inputs, visits=12, used=9, design="random", covered_seconds=3600.0, population=5.0)
+ASKED = MachineSelectionEcho("2026-11-17T12:00:00Z", "2026-11-17T13:00:00Z", "{}", "fleet")
 WHY = "neither cycles-any nor cycles-distributed was counted"
 
 
-def figure(value: float) -> dict[str, float]:
-    return {"value": value, "lo": value - 0.01, "hi": value + 0.01}
+def figure(value: float) -> Figure:
+    return Figure(value, value - 0.01, value + 0.01)
 
 
-def row(value: str, hardware: dict[str, Any] | None, visits: int) -> dict[str, Any]:
-    return {
-        "value": value,
-        "apu": figure(0.61),
-        "utilisation": figure(0.5),
-        "thread_any": figure(0.75),
-        "simplified": figure(0.6),
-        "hardware": hardware,
-        "hardware_visits": visits,
-        "low_confidence": False,
-        "visits": 6,
-        "machines": 3,
-    }
+def row(value: str, hardware: HardwareLoad | None, visits: int) -> ApuRow:
+    return filled(
+        ApuRow,
+        value=value,
+        apu=figure(0.61),
+        utilisation=figure(0.5),
+        thread_any=figure(0.75),
+        simplified=figure(0.6),
+        hardware=hardware,
+        hardware_visits=visits,
+        low_confidence=False,
+        visits=6,
+        machines=3,
+    )
 
 
-def shown(rows: list[dict[str, Any]], used: int, **changed: Any) -> str:
+def shown(rows: list[ApuRow], used: int, by: str = "platform") -> str:
     screen = StringIO()
-    answer = {
-        "asked": ASKED,
-        "inputs": INPUTS,
-        "because": None,
-        "by": "platform",
-        "rows": rows,
-        "coefficients": [],
-        "left_out": [],
-        "hardware_used": used,
-        "hardware_left_out": [{"why": WHY, "visits": 9 - used}],
-    }
-    Console(width=200, file=screen).print(apu({**answer, **changed}))
+    answer = ApuAnswer(
+        asked=ASKED,
+        by=by,
+        rows=tuple(rows),
+        coefficients=(),
+        left_out=(),
+        hardware_used=used,
+        hardware_left_out=(LeftOut(WHY, 9 - used),),
+        hardware_because=None,
+        inputs=INPUTS,
+        because=None,
+    )
+    Console(width=200, file=screen).print(apu(answer))
     return " ".join(screen.getvalue().split())
 
 
 def test_both_ways_stand_side_by_side() -> None:
-    hardware = {
-        "apu": figure(0.7),
-        "thread_any": figure(0.95),
-        "overlap": figure(0.05),
-        "utilisation": figure(0.5),
-        "system_apu": figure(0.62),
-        "system_overlap": figure(0.26),
-        "largest_disagreement": 0.34,
-    }
+    hardware = HardwareLoad(
+        apu=figure(0.7),
+        thread_any=figure(0.95),
+        overlap=figure(0.05),
+        utilisation=figure(0.5),
+        system_apu=figure(0.62),
+        system_overlap=figure(0.26),
+        largest_disagreement=0.34,
+    )
     text = shown([row("Xeon [kernel]", hardware, 4), row("EPYC", None, 0)], 4)
     assert "by counters of cycles: 4 of 9 visits" in text
     assert "both busy by systems differs by up to" in text
@@ -76,10 +80,17 @@ def test_without_any_counters_it_says_why() -> None:
 
 
 def test_applications_have_a_figure_by_counters_of_their_own() -> None:
-    use = {
-        "value": "ads", "core_seconds": 12.0, "per_cpu_second": figure(0.6), "low_confidence": False, "visits": 6,
-        "hardware_per_cpu_second": figure(0.7), "hardware_visits": 4, "hardware": None,
-    }  # fmt: skip
+    use = filled(
+        ApuRow,
+        value="ads",
+        core_seconds=12.0,
+        per_cpu_second=figure(0.6),
+        low_confidence=False,
+        visits=6,
+        hardware_per_cpu_second=figure(0.7),
+        hardware_visits=4,
+        hardware=None,
+    )
     text = shown([use], 4, by="application")
     assert "by counters" in text
     assert "0.700 (0.690–0.710)" in text

@@ -2,15 +2,22 @@
 
 from io import StringIO
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
-from services.api.analysis.affinity import MoveRow
-from services.api.analysis.ratios import RatioRow
 from services.views.reports.affinity import affinity
 from services.views.reports.ratios import ratios
 from services.views.reports.side_by_side import side_by_side
+from storage.query.answers.affinity import AffinityAnswer, MoveRow
+from storage.query.answers.answer import adapter
+from storage.query.answers.figures import Figure
+from storage.query.answers.inputs import Inputs
+from storage.query.answers.ratios import RatioAnswer, RatioRow
+from storage.query.answers.selection_echo import MachineSelectionEcho
+from storage.query.answers.side_by_side import SideAnswer, SideRow
 
-FIGURE = {"value": 1.5, "lo": 1.4, "hi": 1.6}
+MEASURED = Figure(1.5, 1.4, 1.6)
+MACHINES = MachineSelectionEcho("2026-11-17T12:00:00Z", "2026-11-17T13:00:00Z", "{}", "fleet")
+USED = Inputs("random", 3600.0, population=5.0, visits=10, used=9, missing=())
 INPUTS = {
     "visits": 10, "used": 9, "design": "random", "covered_seconds": 3600.0, "missing": [], "population": 5.0,
     "machines": 5, "weights": "poststratified",
@@ -19,65 +26,87 @@ ASKED = {"from": "2026-11-17T12:00:00Z", "to": "2026-11-17T13:00:00Z", "select":
 
 
 def shown(view, **answer) -> str:
+    return printed(view({"asked": ASKED, "inputs": INPUTS, "because": None, **answer}))
+
+
+def printed(report: RenderableType) -> str:
     screen = StringIO()
-    console = Console(width=200, file=screen)
-    console.print(view({"asked": ASKED, "inputs": INPUTS, "because": None, **answer}))
+    Console(width=200, file=screen).print(report)
     return " ".join(screen.getvalue().split())
 
 
 def test_a_ratios_work_is_what_was_counted():
-    row = {
-        "key": {"application": "ads"},
-        "from": None,
-        "ratio": FIGURE,
-        "low_confidence": False,
-        "visits": 9,
-        "machines": 4,
-    }
-    text = shown(
-        ratios,
+    row = RatioRow(
+        key={"application": "ads"},
+        from_=None,
+        ratio=MEASURED,
+        low_confidence=False,
+        visits=9,
+        machines=4,
+        numerator=15.0,
+        denominator=10.0,
+    )
+    answer = RatioAnswer(
+        asked=MACHINES,
         ratio="cycles / instructions",
         unit="cycles per instruction",
-        by=["application"],
+        by=("application",),
         step_seconds=0,
-        rows=[row | {"numerator": 15.0, "denominator": 10.0}],
+        rows=(row,),
         rows_total=1,
+        inputs=USED,
+        because=None,
     )
-    assert "work: instructions counted in the covered time" in text
-    assert "over what was counted" in str(RatioRow.model_fields["numerator"].description)
+    assert "work: instructions counted in the covered time" in printed(ratios(answer))
+    numerator = adapter(RatioRow).json_schema()["properties"]["numerator"]
+    assert "over what was counted" in numerator["description"]
 
 
 def test_a_plans_cycles_are_of_what_was_counted():
-    text = shown(
-        affinity,
+    answer = AffinityAnswer(
+        asked=MachineSelectionEcho("2026-11-17T12:00:00Z", "2026-11-17T13:00:00Z", "{}", "fleet"),
+        present=(),
         present_cycles=500.0,
         planned_cycles=400.0,
-        saving_cycles={"value": 100.0, "lo": 50.0, "hi": 150.0},
+        saving_cycles=Figure(100.0, 50.0, 150.0),
         certain_cycles=50.0,
         optimism_cycles=10.0,
         unknown=0,
-        rows=[],
+        rows=(),
         rows_total=0,
+        inputs=Inputs("random", 3600.0, 5.0, 10, 9, ()),
+        because=None,
     )
+    text = printed(affinity(answer))
     assert "counted cycles: 500 today, 400 planned" in text
-    assert "Only counted control groups" in str(MoveRow.model_fields["instructions"].description)
+    described = adapter(MoveRow).json_schema()["properties"]["instructions"]["description"]
+    assert "Only counted control groups" in described
 
 
 def test_a_factor_that_few_visits_decide_has_a_mark():
-    row = {
-        "name": "cpi",
-        "unit": "cycles per instruction",
-        "first": FIGURE,
-        "second": FIGURE,
-        "factor": {"value": 0.76, "lo": 0.69, "hi": 0.83},
-        "p": 7e-9,
-        "significant": True,
-        "low_confidence": True,
-        "suspect": False,
-        "first_visits": 657,
-        "second_visits": 164,
-    }
-    text = shown(side_by_side, first="Zen 3", second="Skylake", interval_level=0.975, rows=[row])
+    row = SideRow(
+        name="cpi",
+        unit="cycles per instruction",
+        first=MEASURED,
+        second=MEASURED,
+        factor=Figure(0.76, 0.69, 0.83),
+        p=7e-9,
+        significant=True,
+        low_confidence=True,
+        suspect=False,
+        first_visits=657,
+        second_visits=164,
+    )
+    answer = SideAnswer(
+        asked=MACHINES,
+        first="Zen 3",
+        second="Skylake",
+        interval_level=0.975,
+        rows=(row,),
+        inputs=USED,
+        because=None,
+    )
+    text = printed(side_by_side(answer))
     assert "second ÷ first, 97.5 %" in text
     assert "0.760 (0.690–0.830) ? 657, 164" in text
     assert "? low confidence: few visits contribute" in text

@@ -1,6 +1,7 @@
 """GIVEN figures of a model WHEN they are shown in a terminal THEN nothing that is not known looks like a number."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,15 +11,18 @@ from rich.text import Text
 
 from services.views.reports.report_envelope import amount, figure, render_report
 from services.views.terminal import share
+from storage.query.answers.apu import ApuAnswer
+from storage.query.answers.figures import Figure
+from storage.query.answers.inputs import Inputs, MissingCounter, Unavailable
+from storage.query.answers.selection_echo import MachineSelectionEcho
+from tests.filled_answers import filled
 
-ASKED = {"from": "2026-11-17T00:00:00Z", "to": "2026-11-18T00:00:00Z", "select": "{}", "campaign": "fleet"}
+ASKED = MachineSelectionEcho("2026-11-17T00:00:00Z", "2026-11-18T00:00:00Z", "{}", "fleet")
+INPUTS = Inputs("random", 86400.0, 40.0, visits=12, used=3, missing=())
 
 
-def missing(name: str, visits: int = 9) -> dict:
-    return {"name": name, "status": "not_counted", "errno": 2, "platform": "Z80", "visits": visits}
-
-
-INPUTS = {"design": "random", "covered_seconds": 86400.0, "population": 40.0, "visits": 12, "used": 3}
+def missing(name: str, visits: int = 9) -> MissingCounter:
+    return MissingCounter(name, "not_counted", errno=2, platform="Z80", visits=visits)
 
 
 def text_of(renderable) -> str:
@@ -27,8 +31,8 @@ def text_of(renderable) -> str:
     return console.export_text()
 
 
-def answer(because: dict | None = None, *missed: dict) -> dict:
-    return {"asked": ASKED, "because": because, "inputs": {**INPUTS, "missing": list(missed)}}
+def answer(because: Unavailable | None = None, *missed: MissingCounter) -> ApuAnswer:
+    return filled(ApuAnswer, asked=ASKED, because=because, inputs=replace(INPUTS, missing=missed))
 
 
 def test_an_answer_stands_between_what_was_asked_and_what_it_is_made_of():
@@ -51,7 +55,7 @@ def test_without_an_answer_the_reason_stands_there_and_no_figure():
         pytest.fail("there is nothing to show")
 
     assert "No result (too_little): Nobody counts." in text_of(
-        render_report(answer({"reason": "too_little", "detail": "Nobody counts."}), body)
+        render_report(answer(Unavailable("too_little", "Nobody counts.")), body)
     )
 
 
@@ -72,7 +76,5 @@ def test_an_amount_is_its_value(value: float):
 
 def test_what_nobody_knows_is_a_dash_and_an_open_end_no_number():
     assert figure(None) == "–"
-    assert figure({"value": 1.5, "lo": 1.25, "hi": None}) == "1.50 (1.25–…)"
-    assert (
-        figure({"value": 0.5, "lo": 0.25, "hi": 0.75}, share, low_confidence=True) == "50.0 % (25.0–75.0) ?"
-    )
+    assert figure(Figure(1.5, 1.25, None)) == "1.50 (1.25–…)"
+    assert figure(Figure(0.5, 0.25, 0.75), share, low_confidence=True) == "50.0 % (25.0–75.0) ?"

@@ -7,10 +7,11 @@ import pytest
 
 from analysis.measured import Measured
 from storage.errors import BadSelection
+from storage.query.answers.affinity import AffinityAnswer
+from storage.query.answers.inputs import Inputs
 from storage.query.models import affinity
-from storage.query.models.affinity import AffinityAnswer, AffinityQuestion
-from storage.query.models.no_answer import Inputs
-from storage.query.models.ratios import DERIVED, RatioAnswer, RatioRow
+from storage.query.models.affinity import AffinityQuestion
+from storage.query.models.ratios import DERIVED, CountedRatio, CountedRatios
 from storage.query.selections.selection import Selection
 
 NOON = datetime(2026, 11, 17, 12, tzinfo=UTC)
@@ -21,7 +22,7 @@ LOADS = {"search": 300.0, "ads": 200.0, "mail": 100.0}
 
 def planned(*pinned: str, applications: int = 3) -> AffinityAnswer:
     rows = tuple(
-        RatioRow(
+        CountedRatio(
             {"application": name, "platform": platform},
             None,
             Measured(cpi, 0.9 * cpi, 1.1 * cpi),
@@ -34,15 +35,15 @@ def planned(*pinned: str, applications: int = 3) -> AffinityAnswer:
         for name, load in LOADS.items()
         for platform, cpi in (("old", 2.0), ("new", 1.0))
     )
-    ratios = RatioAnswer(DERIVED["cpi"], ("application", "platform"), 0, rows, len(rows), INPUTS, None)
+    ratios = CountedRatios(DERIVED["cpi"], rows, len(rows), INPUTS, None)
     question = AffinityQuestion(HOUR, applications, pinned, room=10.0, cautious=False)
     return affinity._answer(question, ratios)
 
 
 def test_what_is_pinned_stays():
     answer = planned("ads")
-    assert answer.placed is not None
-    assert {move.application for move in answer.placed.moves} == {"search", "mail"}
+    assert answer.because is None
+    assert {move.application for move in answer.rows} == {"search", "mail"}
 
 
 def test_a_pin_that_nobody_counted_is_refused():
@@ -56,4 +57,5 @@ def test_a_pin_below_the_plans_applications_says_how_many_to_ask_for():
     with pytest.raises(BadSelection, match="it has rank 3") as refused:
         planned("mail", applications=2)
     assert (refused.value.parameter, refused.value.hint) == ("pinned", "applications=3")
-    assert planned("mail", applications=3).applications == ("search", "ads", "mail")
+    present = planned("mail", applications=3).present
+    assert tuple(dict.fromkeys(each.application for each in present)) == ("search", "ads", "mail")

@@ -9,11 +9,12 @@ import pytest
 from analysis.dvfs.fleet_fit import from_frequencies
 from analysis.weights import Weights
 from storage.errors import QuestionDropped
+from storage.query.answers.frequency_fit import FrequencyFitAnswer
+from storage.query.answers.inputs import Inputs
 from storage.query.estimation.sampling_design import Coverage
 from storage.query.models import frequency_fit
-from storage.query.models.frequency_fit import FitAnswer, FitQuestion
+from storage.query.models.frequency_fit import FitQuestion
 from storage.query.models.frequency_fit_inputs import FitInputs
-from storage.query.models.no_answer import Inputs
 from storage.query.observed.machines import MachineVisits
 from storage.query.selections.selection import Selection
 from storage.snapshots.query_budget import Budget, Limits, Stop
@@ -55,14 +56,14 @@ def inputs(ghz: tuple[float, ...]) -> FitInputs:
         seconds=seconds,
         cycles=seconds * hertz[at],
         instructions=instructions,
-        inputs=Inputs(COVERAGE, MACHINES, MACHINES),
+        inputs=Inputs.of(COVERAGE, MACHINES, MACHINES),
         left_out={},
     )
 
 
 def answer(
     monkeypatch: pytest.MonkeyPatch, limit: int, ghz: tuple[float, ...] = (1.6, 2.0, 2.4)
-) -> FitAnswer:
+) -> FrequencyFitAnswer:
     monkeypatch.setattr(frequency_fit, "read_fit_inputs", lambda *_: inputs(ghz))
     return FitQuestion(WHOLE, limit=limit).answer(cast("Any", None))
 
@@ -80,7 +81,7 @@ def test_no_more_rows_are_fitted_than_shown(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(fitted) == 2
     assert [row.application for row in found.rows] == ["a4", "a3"]
     assert found.rows_total == APPLICATIONS
-    assert found.unavailable is None
+    assert found.because is None
     whole = answer(monkeypatch, 100)
     assert whole.rows[:2] == found.rows
     assert len(whole.rows) == whole.rows_total == APPLICATIONS
@@ -95,9 +96,9 @@ def test_a_row_is_not_fitted_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_fleet_at_one_frequency_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     found = answer(monkeypatch, 3, (2.0, 2.05))
-    assert found.unavailable is not None
-    assert found.unavailable.reason == "constant"
-    assert found.unavailable.detail.startswith(
+    assert found.because is not None
+    assert found.because.reason == "constant"
+    assert found.because.detail.startswith(
         "None of 3 rows (of 5) has a fit; a4 on Z80: All visits ran between"
     )
-    assert [row.unavailable is not None for row in found.rows] == [True] * 3
+    assert [row.because is not None for row in found.rows] == [True] * 3

@@ -12,19 +12,19 @@ from analysis.interference.experiments import Metric, Run
 from storage import experiments
 from storage.errors import BadSelection
 from storage.experiments import ExperimentSet, Part, PlatformRun
+from storage.query.answers.inputs import Inputs, Unavailable
+from storage.query.answers.interference import Source
 from storage.query.estimation.sampling_design import Coverage
 from storage.query.models import interference_training
 from storage.query.models.interference_experiments import read_experiment_ground
-from storage.query.models.interference_ground import Source
 from storage.query.models.interference_training import Trained, Wanted
-from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 WHOLE = Selection(NOW, NOW + timedelta(hours=1))
-NOTHING = Inputs(Coverage(random=True, asked_s=60.0), 7, 5)
+NOTHING = Inputs.of(Coverage(random=True, asked_s=60.0), 7, 5)
 WHY = Unavailable("too_little", "Nobody knows.")
 READING = cast("StoreReading", SimpleNamespace(connection=None))
 WANTED = Wanted(WHOLE, ("web",), peak_gbs=12.8)
@@ -70,7 +70,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> Kept:
 def by_others(wanted: Wanted = WANTED, chosen: str = "") -> Trained:
     """What is said where visits, of this platform, say nothing."""
     ground: Any = SimpleNamespace(platform=chosen, inputs=NOTHING, left_out={})
-    fleet = Trained(ground, {}, dict.fromkeys(wanted.targets, WHY), Source())
+    fleet = Trained(ground, {}, dict.fromkeys(wanted.targets, WHY), Source("visits", None, 0, 0, None))
     return interference_training._by_others(READING, wanted, fleet)
 
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from storage.query.estimation.estimates import Interval
+from storage.query.answers.figures import Interval, figure
+from storage.query.models.compared_types import type_row
 from storage.query.models.load_rows import CountedRow, LoadRow
-from storage.query.models.machine_types import MachineTypesAnswer, _counted, _type
+from storage.query.models.machine_types import _counted, _type
 
 BY_TIMES, BY_COUNTERS = Interval(0.6, 0.5, 0.7), Interval(0.66, 0.6, 0.72)
 
@@ -46,5 +47,8 @@ def test_a_type_without_visits_has_no_counters() -> None:
 def test_what_is_compared_is_what_is_shown(counted: bool, apu: Interval) -> None:
     found = _type(1.0, row(20), counted=counted).apu
     assert (found.value, found.lo, found.hi) == (apu.value, apu.lo, apu.hi)
-    answer = MachineTypesAnswer(None, None, None, None, None, counted, None)  # type: ignore[arg-type]
-    assert answer.apu_of(row(20)) == apu
+    shown = type_row("Z80", 1.0, row(20), None, counted=counted)
+    assert shown.apu == figure(apu)
+    assert (shown.platform, shown.price, shown.visits, shown.machines) == ("Z80", 1.0, 20, 2)
+    assert shown.utilisation == figure(row(20).utilisation)
+    assert shown.by_utilisation is shown.by_apu is None

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from storage.errors import BadSelection
 from storage.query.selections.selection import parse_selection
-from storage.query.shapes import flame
-from storage.query.shapes.flame import Flame, FlameQuestion, Labelled, cut
+from storage.query.shapes import flame_nodes
+from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.flame_nodes import Flame, Labelled, cut
 from storage.query.shapes.frame_tree import Borne, from_callees, from_root
 from storage.query.stacks.function_names import FunctionRow
 from tests.random_stacks import Stack, planted, stacks
@@ -28,7 +29,7 @@ def drawn(facts: list[tuple[Stack, int, float]], most: int, min_share: float, *,
     borne = Borne.of(found.shape, found.units, found.weighted)
     tree = from_callees(borne, most) if inverted else from_root(borne)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flame, "effective_sizes", lambda _samples, _weights, ids: (None,) * len(ids))
+        patch.setattr(flame_nodes, "effective_sizes", lambda _samples, _weights, ids: (None,) * len(ids))
         return cut(Labelled(tree), Named(), None, borne, most=most, min_share=min_share)
 
 

@@ -9,14 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.errors import QuestionDropped
+from storage.query.answers.series import SeriesStep
 from storage.query.estimation.visit_evidence import Visits
 from storage.query.estimation.visit_totals import PerVisit
-from storage.query.shapes.series import _points
+from storage.query.shapes.series import _InStep, _points
 from storage.query.shapes.step_weights import StepWeights
 from storage.snapshots.query_budget import Budget, Limits, Stop
+from tests.filled_answers import filled
 
 STEPS, ROWS = 4, 3
 UNKNOWN = np.full(STEPS, np.nan)
+IN_STEP = [_InStep(filled(SeriesStep, start=f"step {number}"), 0.5) for number in range(STEPS)]
 contributions = st.dictionaries(st.tuples(st.integers(0, ROWS - 1), st.integers(0, 7)), st.integers(1, 9))
 steps_of_visits = st.lists(st.integers(0, STEPS - 1), min_size=8, max_size=8)
 
@@ -35,7 +38,7 @@ def by_visit(made: dict[tuple[int, int], int]) -> PerVisit:
 
 @given(contributions, steps_of_visits)
 def test_points_are_what_counting_says(made: dict[tuple[int, int], int], step: list[int]):
-    found = _points(StepWeights(visits(8)), by_visit(made), np.array(step), UNKNOWN)
+    found = _points(StepWeights(visits(8)), by_visit(made), np.array(step), UNKNOWN, IN_STEP)
     units, seen = Counter(), Counter()
     for (row, visit), value in made.items():
         units[row, step[visit]] += value
@@ -45,10 +48,11 @@ def test_points_are_what_counting_says(made: dict[tuple[int, int], int], step: l
             whole = 100 * step.count(number)
             assert (point.units, point.visits) == (units[row, number], seen[row, number])
             assert point.share == (units[row, number] / whole if whole else None)
+            assert (point.start, point.seconds) == (f"step {number}", units[row, number] / 2)
 
 
 def test_no_points_are_made_for_a_question_that_was_dropped():
     budget = Budget(Limits())
     budget.stop(Stop.DROPPED)
     with budget.running(), pytest.raises(QuestionDropped):
-        _points(StepWeights(visits(8)), by_visit({(0, 0): 1}), np.arange(8) % STEPS, UNKNOWN)
+        _points(StepWeights(visits(8)), by_visit({(0, 0): 1}), np.arange(8) % STEPS, UNKNOWN, IN_STEP)

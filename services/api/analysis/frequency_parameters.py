@@ -1,40 +1,12 @@
-"""Shared parts of answers about frequencies: parameters, the memory's frequency, and slowdowns."""
+"""Parameters of routes about frequencies."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import Depends, Query
-from pydantic import Field
 
-from analysis.dvfs.memory import MemoryChange
-from analysis.measured import Measured
-from services.api.analysis.envelope import Figure, figure_document
-from services.api.answer import Answer, Json
 from storage.errors import BadSelection
 from storage.query.models.frequency_options import Wanted, memory_change
-
-
-class Memory(Answer):
-    """Another memory frequency, and its assumed effect."""
-
-    measured_mhz: float
-    target_mhz: float
-    part: float = Field(
-        description="Share of the waiting time that is assumed to scale with the memory's clock."
-    )
-    waiting: float = Field(description="Factor of the waiting time.")
-
-
-class Slowdown(Answer):
-    """The slowdown at one frequency."""
-
-    mhz: float
-    slowdown: Figure | None = Field(description="Time ratio − 1; below 0 is faster.")
-    naive: float = Field(description="The same if all time were on the chip: base ÷ frequency − 1.")
-    at_memory: Figure | None = Field(
-        description="The slowdown with the requested memory frequency, relative to the base with the measured one. "
-        "Null: none was requested."
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,28 +82,6 @@ async def frequency_parameters(
 
 Frequencies = Annotated[FrequencyParameters, Depends(frequency_parameters)]
 """The parameters of every route about frequencies."""
-
-
-def memory_document(change: MemoryChange | None) -> Json | None:
-    """The requested change of the memory's frequency; None: none was requested."""
-    if change is None:
-        return None
-    return {
-        "measured_mhz": change.measured_hz / 1e6,
-        "target_mhz": change.target_hz / 1e6,
-        "part": change.part,
-        "waiting": change.waiting,
-    }
-
-
-def slowdown_document(mhz: float, slowdown: Measured, naive: float, at_memory: Measured | None) -> Json:
-    """One of a row's slowdowns."""
-    return {
-        "mhz": mhz,
-        "slowdown": figure_document(slowdown),
-        "naive": naive,
-        "at_memory": figure_document(at_memory),
-    }
 
 
 def frequencies_of(text: str) -> tuple[float, ...]:
