@@ -63,8 +63,8 @@ class StoreSize:
 
 SIZES: Final = {
     Size.SMALLEST: StoreSize(
-        "smallest", facts=300_000, ingested=60_000, warming=20_000, meanwhile=20_000, sparse=50_000, stacks=20_000,
-        machines=500, waiting=10, deep_every=3, questions=4, slow_questions=2, restarts=1,
+        "smallest", facts=60_000, ingested=15_000, warming=5_000, meanwhile=5_000, sparse=10_000, stacks=5_000,
+        machines=200, waiting=5, deep_every=3, questions=2, slow_questions=1, restarts=1,
     ),
     Size.DEFAULT: StoreSize(
         "default", facts=10_000_000, ingested=2_000_000, warming=400_000, meanwhile=400_000, sparse=1_200_000,

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -21,7 +22,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         summary="Applications on the platforms that suit them",
         description="The assignment of work to platforms that takes the fewest cycles by measured CPI, within "
         "capacities, pins, floors and largest shares. The answer has the saving and the moves that matter.",
-        response_model=AffinityAnswer,
+        response_model=described_by(AffinityAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

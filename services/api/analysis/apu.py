@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -25,7 +26,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         "processor utilisation (APU) weights the time with both threads busy by the cost of overlap "
         "(`fleetprof calibrate smt`). Cycle counters give the time that both threads are busy where "
         "machines have them. Elsewhere threads are assumed to be busy independently of each other.",
-        response_model=ApuAnswer,
+        response_model=described_by(ApuAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

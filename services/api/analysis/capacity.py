@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -51,7 +52,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         summary="Forecast of the highest request rate",
         description="Fits the load of the selection's machines (CPU utilisation and APU) as a line of the request rate, "
         "and extends the line to full load. Match the machines of one service, by cluster or name.",
-        response_model=CapacityAnswer,
+        response_model=described_by(CapacityAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

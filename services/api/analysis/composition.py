@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -22,7 +23,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         summary="The composition of work, and roll-outs",
         description="Shares by compiler, version, platform, kernel or any label over time. The answer has the times at "
         "which each value reached 10, 50 and 90 % of the work, or disappeared.",
-        response_model=CompositionAnswer,
+        response_model=described_by(CompositionAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -22,7 +23,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         summary="CPU time by samples and by accounting",
         description="Compares CPU time by samples with the busy time that the kernels of the same machines counted. The "
         "two disagree if samples are lost, or if cycles run outside the accounting.",
-        response_model=CrossCheckAnswer,
+        response_model=described_by(CrossCheckAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

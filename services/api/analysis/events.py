@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -22,7 +23,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         description="Gradient-boosted trees predict an application's instructions per cycle from the counted events. "
         "The least important events are removed step by step. The answer also has the machine parameter "
         "that moves the most important events.",
-        response_model=EventsAnswer,
+        response_model=described_by(EventsAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -22,7 +23,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         summary="The effect of a hardware feature",
         description="The share of time, or of `event=cycles`, of all functions whose name matches a pattern, with its "
         "interval. The answer also has the share of the whole that a speedup of them saves.",
-        response_model=FeatureAnswer,
+        response_model=described_by(FeatureAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from services.api.analysis.frequency_parameters import Frequencies
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -24,7 +25,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         "frequency. The answer has predicted slowdowns and the lowest frequency that keeps a performance, "
         "beside the naive prediction, also for another memory frequency. The model uses misses and their "
         "latency; /analysis/frequency-fit needs neither where machines run at several frequencies.",
-        response_model=FrequencyAnswer,
+        response_model=described_by(FrequencyAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

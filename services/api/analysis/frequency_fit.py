@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from services.api.analysis.frequency_parameters import Frequencies
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -24,7 +25,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         "different frequencies, without misses or latencies. The answer has the share of time that waits, "
         "slowdowns at other frequencies, the lowest frequency that keeps a performance, and the error of "
         "predicting each frequency from the others.",
-        response_model=FrequencyFitAnswer,
+        response_model=described_by(FrequencyFitAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from services.api.analysis.frequency_parameters import Frequencies, FrequencyParameters
 from services.api.analysis.frequency_runs import runs_of
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.query.answers.frequency_times import FrequencyTimesAnswer
@@ -31,7 +32,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         description="Fits A/f + B to times measured at two or more frequencies: of a run, of a request, or of any "
         "constant work. With C/f_mem if the memory frequency also varied. The route reads no fleet data and "
         "takes no selection.",
-        response_model=FrequencyTimesAnswer,
+        response_model=described_by(FrequencyTimesAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

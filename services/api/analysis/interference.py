@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from services.api.analysis.named_numbers import named_numbers
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -31,7 +32,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         description="The degradation of one application as a function of the total pressure on its chip: lines into the "
         "shared cache, and memory bandwidth. Visits of machines with one socket train it, or uploaded "
         "experiments. The answer has the prediction for a mix, beside the mean.",
-        response_model=InterferenceAnswer,
+        response_model=described_by(InterferenceAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

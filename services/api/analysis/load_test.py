@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Base, Keys, Selected, keys_of
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -25,7 +26,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         description="The selection is the test, the base is production. The answer compares their distance with the "
         "distance of random parts of production, of as many visits and samples, from the rest of "
         "production. It lists the functions that differ.",
-        response_model=LoadTestAnswer,
+        response_model=described_by(LoadTestAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

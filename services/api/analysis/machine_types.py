@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from services.api.analysis.capacity import rates_of
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -62,7 +63,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         "by APU, compared with the ratio of their prices. With request rates per machine, both are compared "
         "at the same load. Without them, choose machines and times at which each machine gets equal "
         "traffic.",
-        response_model=MachineTypesAnswer,
+        response_model=described_by(MachineTypesAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

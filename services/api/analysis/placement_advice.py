@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from services.api.analysis.interference import Experiments
 from services.api.analysis.named_numbers import named_numbers
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -23,7 +24,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         summary="Place programs on machines with little slowdown",
         description="The best placement found for programs on equal machines. It keeps targets for degradation where "
         "possible, then minimises the sum of degradations, by the functions of /analysis/interference.",
-        response_model=PlacementAnswer,
+        response_model=described_by(PlacementAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected, keys_of
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -22,7 +23,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         summary="Cycles per instruction, and other ratios of counters",
         description="Ratios of sums over visits (not means of ratios), with their intervals. Machines that cannot count "
         "are not included; `inputs.missing` lists the counters and the reasons.",
-        response_model=RatioAnswer,
+        response_model=described_by(RatioAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -25,7 +26,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         description="Compares an application, or all machines, on two platforms: cycles per instruction, misses and "
         "similar ratios, with the factor between them. If the two certainly differ at least tenfold, the "
         "events hardly count the same thing.",
-        response_model=SideAnswer,
+        response_model=described_by(SideAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

@@ -2,6 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Keys, Selected, keys_of
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -19,7 +20,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         summary="Reliability of a profile",
         description="One word for the distance of a profile from the fleet's, predicted from its convergence, and "
         "whether its days differ, by their entropy.",
-        response_model=StabilityAnswer,
+        response_model=described_by(StabilityAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.encoded_response import as_json
 from services.api.formats.documents import forms_of
 from services.api.formats.forms import Form, Forms
@@ -56,7 +57,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         "or a call, even with recursion. CSV and Arrow have one row per call; `Accept: "
         f"{graphviz.MEDIA_TYPE}` gets the graph in Graphviz's language. Files of stacks contain all stacks "
         "of the selection.",
-        response_model=CallGraphAnswer,
+        response_model=described_by(CallGraphAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.formats.stack_profile import Value
 from services.api.parameters import Selected
@@ -42,7 +43,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         description="The calls on both sides of a function: one step as rows, and all steps as two trees. `focus` and "
         "the other filters on frames restrict the stacks. Files of stacks contain the stacks with one of "
         "the functions.",
-        response_model=CallersAnswer,
+        response_model=described_by(CallersAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

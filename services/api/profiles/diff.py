@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.formats.forms import Forms
 from services.api.formats.stack_profile import Value
@@ -25,7 +26,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         description="The rows whose share of the selection differs from their share of its base, and the differences "
         "that chance among visits does not explain. Both sides have the same event. Files of stacks contain "
         "the stacks of both sides; values of the base are negative.",
-        response_model=DiffAnswer,
+        response_model=described_by(DiffAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

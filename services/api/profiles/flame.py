@@ -6,6 +6,7 @@ from typing import Annotated
 import pyarrow as pa
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.encoded_response import as_json
 from services.api.formats import arrow, csv_text, flame_columns, profile_files
 from services.api.formats.flame_stacks import flame_profile
@@ -76,7 +77,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         summary="The flame graph of a selection",
         description="The samples of a selection as a prefix tree of their stacks, cut to its heaviest nodes. `Accept: "
         f"{flame_columns.MEDIA_TYPE}` gets the tree as binary columns that need no parsing.",
-        response_model=FlameAnswer,
+        response_model=described_by(FlameAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

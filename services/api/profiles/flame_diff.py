@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import pyarrow as pa
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.encoded_response import as_json
 from services.api.formats import arrow, csv_text
 from services.api.formats.forms import Form, Forms
@@ -89,7 +90,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         description="A node for each call path that either selection has, with its values in both. /diff tests whether "
         "the change of a function is more than chance. Files of stacks contain all stacks of both sides, "
         "without a cut; values of the base are negative.",
-        response_model=FlameDiffAnswer,
+        response_model=described_by(FlameDiffAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -21,7 +22,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         summary="Labels and their values",
         description="The labels that the profiles of a selection have, and the share of each value. `focus` and "
         "`ignore` have no effect here: labels belong to processes, not to functions.",
-        response_model=LabelsAnswer,
+        response_model=described_by(LabelsAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

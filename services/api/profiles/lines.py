@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.formats.stack_profile import Value
 from services.api.parameters import Selected
@@ -30,7 +31,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         description="The source lines of a function, or of a file in all binaries or in one, for display beside the "
         "text from /source. `focus` and other filters on frames are refused, because lines are stored apart "
         "from stacks. Files of stacks contain the stacks with the function, or with a function of the file.",
-        response_model=LinesAnswer,
+        response_model=described_by(LinesAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 
 from analysis.movers.significant_movers import LEAST
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Keys, Selected, keys_of
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -28,7 +29,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         description="Rows whose share changed significantly and by enough to act on, each with the label that explains "
         "the change: version, compiler, kernel and others. Without `from` and `to`, the last whole UTC day "
         "is compared with the day before.",
-        response_model=MoversAnswer,
+        response_model=described_by(MoversAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected, keys_of
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -25,7 +26,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         description="The selection step by step, as a whole and by its heaviest rows. Visits have the same weights as "
         "in the whole selection, so the points of a line add up to the row of /table. On a day with visits "
         "that still wait to be ingested, the ingested visits of a step represent its waiting ones.",
-        response_model=SeriesAnswer,
+        response_model=described_by(SeriesAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected, keys_of
 from services.api.profiles.callers import FunctionId, FunctionName
@@ -26,7 +27,7 @@ def add(router: APIRouter, handler: QueryHandler, price_per_core_hour: float | N
         summary="Code with a small share in each program and a large cost in the fleet",
         description="Functions, files or binaries that several applications use and that have a small share in each. "
         "The answer has their cost to the fleet, and the value of a saving.",
-        response_model=SharedCodeAnswer,
+        response_model=described_by(SharedCodeAnswer),
         responses=PROBLEMS,
         openapi_extra=_SHARED.openapi,
     )
@@ -63,7 +64,7 @@ def add(router: APIRouter, handler: QueryHandler, price_per_core_hour: float | N
         summary="Users of a function",
         description="The applications, or other values of labels, whose stacks contain a function, and the function's "
         "callers there.",
-        response_model=UsersAnswer,
+        response_model=described_by(UsersAnswer),
         responses=PROBLEMS,
         openapi_extra=_USERS.openapi,
     )

@@ -5,6 +5,7 @@ from typing import Annotated, Protocol, TypeVar
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.encoded_response import as_json
 from services.api.formats import arrow, csv_text, profile_files
 from services.api.formats.forms import Form, Forms
@@ -76,7 +77,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         description="The distinct stacks of a selection, as rows or as a file for `go tool pprof`, speedscope or "
         "flamegraph.pl. The stacks are from the samples of each visit. Rows, or the file's stacks, and the "
         "remainder add up to `totals`.",
-        response_model=StacksAnswer,
+        response_model=described_by(StacksAnswer),
         responses=PROBLEMS,
         openapi_extra=FORMS.openapi,
     )

@@ -2,6 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.query.answers.status import StatusAnswer
@@ -18,7 +19,7 @@ def add(router: APIRouter, handler: QueryHandler, price_per_core_hour: float | N
         summary="The state of the fleet",
         description="Machines, campaigns, outcomes of visits with the reasons of failures, captures that wait to be "
         "ingested, and binaries without symbols.",
-        response_model=StatusAnswer,
+        response_model=described_by(StatusAnswer),
         responses={status: PROBLEMS[status] for status in (401, 406, 422, 503)},
         openapi_extra=_FORMS.openapi,
         tags=["fleet"],

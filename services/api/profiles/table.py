@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.formats.stack_profile import Value
 from services.api.parameters import Keys, Selected, keys_of
@@ -29,7 +30,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         description="The samples of a selection, grouped by any of their dimensions and sorted. Rows and `remainder` "
         "add up to `totals.units`, like the root of /flame for the same selection. Files of stacks contain "
         "all stacks of the selection, divided by the labels among `by`.",
-        response_model=TableAnswer,
+        response_model=described_by(TableAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
     )
