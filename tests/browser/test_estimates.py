@@ -101,6 +101,7 @@ def test_the_measure_is_one_switch_and_in_the_address(page: Page):
     expect(self_cell(page, "malloc").locator(".sr-only")).to_have_text(
         re.compile(r"self \d+ machine equivalents, 95 % interval \d+ to \d+")
     )
+    expect(measure.get_by_role("option", name="cost")).to_be_attached()  # from then on the key reaches it
     page.locator("body").press("u")
     expect(measure).to_have_value("money")
     costs = malloc["self_core_seconds"]["value"] / 3600 * PRICE

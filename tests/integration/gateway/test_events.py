@@ -30,6 +30,7 @@ from storage.campaigns import Counted, EventPlan
 from storage.errors import BadSelection
 from storage.ingest.decode_capture import decode_capture
 from storage.inventory import NewMachine
+from storage.query.answers.table import TableAnswer
 from storage.schema import capture_counter, capture_segment, dim_value
 from symbolizer.identity import ImageIdentity
 from symbolizer.images.resolve import Resolver
@@ -359,7 +360,7 @@ def test_page_faults_ingest_in_their_unit_and_what_is_not_there_as_that(
     for name in ("cycles", "tsc"):
         assert counted[name].status == "ok" or counted[name].value is None
 
-    def asked(event: str) -> local_queries.Json:
+    def asked(event: str) -> TableAnswer:
         moment = scheduled.visit.drawn_at
         return local_queries.hottest_functions(
             database_url,
@@ -373,14 +374,14 @@ def test_page_faults_ingest_in_their_unit_and_what_is_not_there_as_that(
 
     table = asked("page-faults")
     expected = faulter_units(contributions, folder, "page-faults")
-    assert table["selection"]["unit"] == "count"
-    assert table["totals"]["units"] == expected > 0
-    assert table["totals"]["seconds"] is None
-    assert "touch_pages" in {row["key"].get("function") for row in table["rows"]}
+    assert table.selection.unit == "count"
+    assert table.totals.units == expected > 0
+    assert table.totals.seconds is None
+    assert "touch_pages" in {row.key.get("function") for row in table.rows}
     if can_trace():
         traced = asked(SWITCH)
-        assert traced["totals"]["samples"] > 0
-        assert traced["selection"]["unit"] == "count"
+        assert traced.totals.samples > 0
+        assert traced.selection.unit == "count"
     if missing.status != "ok":
         with pytest.raises(BadSelection, match="Unknown event 'llc-misses'"):
             asked("llc-misses")
