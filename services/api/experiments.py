@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response, Security
 from fastapi import Path as PathParameter
 from pydantic import Field
 
-from services.api.answer import Answer, Json
+from services.api.api_model import ApiModel, Json
 from services.api.auth import Access, Role
 from services.api.body import body_as_file
 from services.api.encoded_response import as_json, in_thread, zipped
@@ -43,14 +43,14 @@ _SPLIT = "Split the file into several sets."
 Name = Annotated[str, PathParameter(max_length=100, description="Name of the experiments.")]
 
 
-class WatchedTarget(Answer):
+class WatchedTarget(ApiModel):
     """An application with runs beside others."""
 
     application: str
     runs: int = Field(description="Runs beside other applications.")
 
 
-class PlatformExperiments(Answer):
+class PlatformExperiments(ApiModel):
     """The part of a set for one platform."""
 
     platform: str
@@ -60,7 +60,7 @@ class PlatformExperiments(Answer):
     programs: list[str] = Field(description="Applications whose pressure is known.")
 
 
-class ExperimentSet(Answer):
+class ExperimentSet(ApiModel):
     """One uploaded file of experiments."""
 
     name: str = Field(description="Name for the parameter `experiments` of other routes.")
@@ -79,13 +79,13 @@ class AddedExperiments(ExperimentSet):
     )
 
 
-class ExperimentSets(Answer):
+class ExperimentSets(ApiModel):
     """All stored experiments, the newest first."""
 
     experiments: list[ExperimentSet]
 
 
-class ExperimentRun(Answer):
+class ExperimentRun(ApiModel):
     """One run: a line of the file."""
 
     line: int = Field(description="Line number from 1, including the heading.")
@@ -107,7 +107,7 @@ class ExperimentRuns(ExperimentSet):
     rows: list[ExperimentRun]
 
 
-class RemovedExperiments(Answer):
+class RemovedExperiments(ApiModel):
     """Deleted experiments."""
 
     name: str

@@ -16,7 +16,7 @@ from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from services.api.answer import Answer
+from services.api.api_model import ApiModel
 from storage import errors
 from storage.segments.errors import LakeBusy, LakeChanged, LakeUnavailable
 from storage.symbols.errors import BadKey, SymbolFileChanged, SymbolFileTooLarge
@@ -24,7 +24,7 @@ from storage.symbols.errors import BadKey, SymbolFileChanged, SymbolFileTooLarge
 MEDIA_TYPE = "application/problem+json"
 
 
-class ProblemDocument(Answer):
+class ProblemDocument(ApiModel):
     """An error (RFC 9457)."""
 
     type: str = Field(

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from services.api.answer import Answer
+from services.api.api_model import ApiModel
 from storage.query.answers.figures import Interval
 from storage.query.answers.functions import StatusName
 
@@ -12,14 +12,14 @@ FileKindName = Literal["executable", "debuginfo", "symbols", "kallsyms", "altlin
 QualityName = Literal["dwarf", "symtab", "dynsym", "none"]
 
 
-class UploadTerms(Answer):
+class UploadTerms(ApiModel):
     """The caller's right to upload, and the limit."""
 
     allowed: bool = Field(description="True: the caller has the role operator, which uploads need.")
     largest_bytes: int = Field(description="Limit of one uncompressed file.")
 
 
-class SymbolFile(Answer):
+class SymbolFile(ApiModel):
     """A file with symbols that is stored: a candidate for a binary's names."""
 
     key: str = Field(
@@ -49,14 +49,14 @@ class SymbolFile(Answer):
     )
 
 
-class KnownFiles(Answer):
+class KnownFiles(ApiModel):
     """The requested files that are stored."""
 
     files: list[SymbolFile]
     upload: UploadTerms
 
 
-class ReprocessingAnswer(Answer):
+class ReprocessingAnswer(ApiModel):
     """Captures that are reprocessed because a binary's symbols became better."""
 
     id: int
@@ -71,13 +71,13 @@ class ReprocessingAnswer(Answer):
     left: int = Field(description="Captures that still wait for reprocessing.")
 
 
-class Reprocessings(Answer):
+class Reprocessings(ApiModel):
     """Reprocessings: those under way first, then the latest."""
 
     reprocessings: list[ReprocessingAnswer]
 
 
-class UploadAnswer(Answer):
+class UploadAnswer(ApiModel):
     """The recognised content of an upload, and its effect."""
 
     outcome: Literal["new", "known", "restored"] = Field(
@@ -100,7 +100,7 @@ class UploadAnswer(Answer):
     )
 
 
-class BinarySymbols(Answer):
+class BinarySymbols(ApiModel):
     """A binary, its samples without names, and the files stored for it."""
 
     key: str
@@ -142,7 +142,7 @@ class BinarySymbols(Answer):
     reprocessing: ReprocessingAnswer | None = Field(description="Its last reprocessing. Null: none.")
 
 
-class SymbolsAnswer(Answer):
+class SymbolsAnswer(ApiModel):
     """Binaries by their samples without names."""
 
     start: str = Field(alias="from", description="Start of the time range: visits drawn since then count.")
@@ -152,7 +152,7 @@ class SymbolsAnswer(Answer):
     upload: UploadTerms
 
 
-class CacheState(Answer):
+class CacheState(ApiModel):
     """A lookup table that was built from a debug file."""
 
     producer: str = Field(description="Program, version and format of the builder.")
@@ -165,7 +165,7 @@ class CacheState(Answer):
     failed_until: str | None = Field(description="The same file is not rebuilt before this time.")
 
 
-class AbsenceState(Answer):
+class AbsenceState(ApiModel):
     """A source that does not have the binary's symbols."""
 
     kind: str
@@ -174,7 +174,7 @@ class AbsenceState(Answer):
     until: str = Field(description="Earliest time of the next query.")
 
 
-class SymbolRequestAnswer(Answer):
+class SymbolRequestAnswer(ApiModel):
     """A machine that was queried for the binary's symbols."""
 
     kind: FileKindName
@@ -189,7 +189,7 @@ class SymbolRequestAnswer(Answer):
     again_at: str | None = Field(description="Earliest time to query another machine. Null: no more.")
 
 
-class BinaryAnswer(Answer):
+class BinaryAnswer(ApiModel):
     """Everything that is known of one binary's symbols."""
 
     binary: BinarySymbols
@@ -200,14 +200,14 @@ class BinaryAnswer(Answer):
     upload: UploadTerms
 
 
-class RemovedFile(Answer):
+class RemovedFile(ApiModel):
     """A deleted file with symbols."""
 
     key: str
     sha256: str
 
 
-class SourcesAnswer(Answer):
+class SourcesAnswer(ApiModel):
     """The result of an upload of sources."""
 
     key: str
@@ -218,7 +218,7 @@ class SourcesAnswer(Answer):
     )
 
 
-class SourceAnswer(Answer):
+class SourceAnswer(ApiModel):
     """A source file as the binary was built from it."""
 
     binary: str

@@ -5,12 +5,16 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from services.errors import NotRunning
-from storage.query.answers.answer import adapter
+from storage.query.answers.answer import Answer, adapter
 from storage.query.answers.status import StatusAnswer
 from storage.query.answers.table import TableAnswer
+
+_A = TypeVar("_A", bound=Answer)
 
 
 class LocalApi:
@@ -52,13 +56,18 @@ class LocalApi:
 
     def status(self, *, uncached: bool = False) -> StatusAnswer:
         """The fleet's coverage and problems."""
-        answer: StatusAnswer = adapter(StatusAnswer).validate_python(self.get("status", uncached=uncached))
-        return answer
+        return _typed(StatusAnswer, self.get("status", uncached=uncached))
 
     def table(self, since: datetime, rows: int, *, uncached: bool = False) -> TableAnswer:
         """The hottest functions since a time."""
         query = {"from": since.isoformat(), "to": "now", "by": "function", "limit": str(rows)}
-        answer: TableAnswer = adapter(TableAnswer).validate_python(
-            self.get("table", uncached=uncached, **query)
-        )
-        return answer
+        return _typed(TableAnswer, self.get("table", uncached=uncached, **query))
+
+
+def _typed(kind: type[_A], document: dict[str, Any]) -> _A:
+    """The answer in a document. Raises NotRunning if it is not one: another version of the API responds."""
+    try:
+        answer: _A = adapter(kind).validate_python(document)
+    except ValidationError as error:
+        raise NotRunning(f"The API's response is not a {kind.__name__}: {error}") from error
+    return answer

@@ -1,5 +1,1 @@
-"""The papers' models as routes below /analysis: one module each, with its answer's model, its document and its route.
-
-Shared parts are in `envelope` (the selection, the inputs of an answer, reasons for a missing answer, figures with
-possibly open intervals) and `model_answers`.
-"""
+"""The papers' models as routes below /analysis: one module each, with its route. Answers: `storage.query.answers`."""

@@ -1,1 +1,1 @@
-"""Parts that many answers have: the selection they are for, and figures with intervals."""
+"""Answers of all questions as frozen dataclasses: one module for each question, and modules of parts that many have."""

@@ -5,12 +5,19 @@ the query to the API, the command line and the exporters. pydantic reads the ann
 members in the OpenAPI document.
 """
 
-from typing import Annotated, Any, ClassVar
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cache
+from operator import attrgetter
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
 Share = Annotated[float, Field(ge=0, le=1)]
 """Part of a whole."""
+
+
+_A = TypeVar("_A", bound="Answer")
 
 
 def member(name: str) -> str:
@@ -27,6 +34,17 @@ class Answer:
         alias_generator=member,
         ser_json_inf_nan="constants",  # not null: the encoder refuses numbers that are not finite
     )
+
+
+def extended(kind: Callable[..., _A], base: Answer, **members: Any) -> _A:
+    """An answer of type `kind` with the members of `base`, whose type it extends, and its own members."""
+    values = _values(type(base))  # type: ignore[arg-type]  # a class is hashable; mypy compares its __hash__
+    return kind(*values(base), **members)
+
+
+@cache
+def _values(kind: Any) -> Callable[[Answer], tuple[Any, ...]]:
+    return attrgetter(*(field.name for field in fields(kind)))
 
 
 _adapters: dict[type[Answer], TypeAdapter[Any]] = {}

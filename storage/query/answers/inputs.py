@@ -2,14 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from storage.query.answers.answer import Answer
-
-if TYPE_CHECKING:
-    from storage.query.estimation.sampling_design import Coverage
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +48,6 @@ class Inputs(Answer):
     missing: Annotated[
         tuple[MissingCounter, ...], Field(description="Counters without a value, with the reason.")
     ]
-
-    @staticmethod
-    def of(
-        coverage: "Coverage", visits: int, used: int, missing: tuple[MissingCounter, ...] = ()
-    ) -> "Inputs":
-        """The inputs with the coverage of their selection."""
-        return Inputs(
-            "random" if coverage.random else "none",
-            coverage.covered_s,
-            coverage.population,
-            visits,
-            used,
-            missing,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The answer of a table: samples grouped by any keys."""
 
-from dataclasses import dataclass, fields
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
 from pydantic import Field
 
@@ -86,11 +86,6 @@ class TableRow(Answer):
             "machines."
         ),
     ]
-
-
-def members_of(row: TableRow) -> dict[str, Any]:
-    """The row's members, for a row that has more of them."""
-    return {field.name: getattr(row, field.name) for field in fields(row)}
 
 
 @dataclass(frozen=True, slots=True)

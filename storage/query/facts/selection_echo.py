@@ -1,6 +1,10 @@
-"""The resolved selection that answers repeat."""
+"""Parts that answers have in common: the resolved selection, and the inputs of models."""
 
+from typing import Literal
+
+from storage.query.answers.inputs import Inputs, MissingCounter
 from storage.query.answers.selection_echo import MachineSelectionEcho, SelectionEcho
+from storage.query.estimation.sampling_design import Coverage
 from storage.query.facts.visit_scan import SampleType
 from storage.query.selections.selection import Selection
 from storage.query.selections.times import format_time
@@ -28,3 +32,9 @@ def machine_selection_echo(selection: Selection) -> MachineSelectionEcho:
     return MachineSelectionEcho(
         format_time(selection.start), format_time(selection.end), selection.select, selection.campaign
     )
+
+
+def inputs_of(coverage: Coverage, visits: int, used: int, missing: tuple[MissingCounter, ...] = ()) -> Inputs:
+    """The inputs of a model whose selection has this coverage."""
+    design: Literal["random", "none"] = "random" if coverage.random else "none"
+    return Inputs(design, coverage.covered_s, coverage.population, visits, used, missing)

@@ -21,7 +21,7 @@ from storage.errors import BadSelection
 from storage.query.answers.apu import ApuAnswer, ApuRow, Coefficient, HardwareLoad
 from storage.query.answers.figures import Interval, definite, figure
 from storage.query.answers.inputs import Inputs, Unavailable, left_out
-from storage.query.facts.selection_echo import machine_selection_echo
+from storage.query.facts.selection_echo import inputs_of, machine_selection_echo
 from storage.query.models.load_rows import CountedRow, LoadRow, load_rows
 from storage.query.models.machine_loads import CoreTimes, machine_loads, no_load, not_counted, read_core_times
 from storage.query.observed.machines import LABELS, MachineVisits
@@ -103,7 +103,7 @@ class ApuQuestion:
         _check(self)
         found = machine_loads(reading, times or read_core_times(reading, self.selection), self.coefficient)
         visits, loads, used, there = found.visits, found.loads, found.used, found.there
-        inputs = Inputs.of(visits.coverage, len(visits), len(there))
+        inputs = inputs_of(visits.coverage, len(visits), len(there))
         chosen = [load for load in loads if load is not None]
         counted = [found.counted[place] for place in there.tolist()]
         unavailable = no_load(found)

@@ -18,7 +18,7 @@ from storage.errors import BadSelection
 from storage.query.answers.capacity import CapacityAnswer, ForecastAnswer, StepRow
 from storage.query.answers.figures import Interval, figure
 from storage.query.answers.inputs import Inputs, Unavailable, left_out
-from storage.query.facts.selection_echo import machine_selection_echo
+from storage.query.facts.selection_echo import inputs_of, machine_selection_echo
 from storage.query.models.apu import coefficient
 from storage.query.models.machine_loads import (
     MOST_UNCOUNTED,
@@ -133,7 +133,7 @@ class CapacityQuestion:
             over.step_s,
             weighed.coefficients,
             dict(weighed.left_out),
-            Inputs.of(plain.visits.coverage, len(plain.visits), len(plain.there)),
+            inputs_of(plain.visits.coverage, len(plain.visits), len(plain.there)),
             _none(by_utilisation, by_apu, by_hardware),
         )
 

@@ -14,7 +14,7 @@ from storage.errors import BadSelection
 from storage.query.answers.cross_check import CrossCheckAnswer, CrossCheckRow
 from storage.query.answers.figures import figure
 from storage.query.answers.inputs import Inputs, Unavailable
-from storage.query.facts.selection_echo import machine_selection_echo
+from storage.query.facts.selection_echo import inputs_of, machine_selection_echo
 from storage.query.facts.visit_scan import TIME_UNIT, sample_type_of
 from storage.query.observed.machine_cpus import read_machine_cpus
 from storage.query.observed.machines import LABELS, read_machine_visits
@@ -50,7 +50,7 @@ class CrossCheckQuestion:
             visits.seconds, length, out=np.zeros(len(visits)), where=length > 0
         )
         sampled = weight_at(used.visit, used.seconds, len(visits))
-        inputs = Inputs.of(visits.coverage, len(visits), int(known.sum()))
+        inputs = inputs_of(visits.coverage, len(visits), int(known.sum()))
         if visits.weights is None or not known.any():
             return self._answer((), inputs, _why_unavailable(len(visits), random=visits.weights is not None))
         names = visits.names[self.by]

@@ -15,6 +15,7 @@ from sqlalchemy import select
 from storage.arrays import Bool, Float, Int64, weight_at
 from storage.errors import BadSelection
 from storage.query.answers.inputs import Inputs
+from storage.query.facts.selection_echo import inputs_of
 from storage.query.observed.counter_totals import read_totals
 from storage.query.observed.counters import read_failures
 from storage.query.observed.machine_cpus import read_machine_cpus
@@ -108,7 +109,7 @@ def read_event_inputs(
             read_settings(connection, time, machines),
             cpus.hertz[kept] / 1e6,
         ),
-        inputs=Inputs.of(
+        inputs=inputs_of(
             visits.coverage,
             len(visits),
             len(kept),

@@ -14,8 +14,8 @@ from analysis.errors import NotEstimable
 from storage.errors import BadSelection
 from storage.query.answers.figures import figure
 from storage.query.answers.frequency import FrequencyAnswer, FrequencyRow
-from storage.query.answers.inputs import Inputs, Unavailable, left_out
-from storage.query.facts.selection_echo import machine_selection_echo
+from storage.query.answers.inputs import Unavailable, left_out
+from storage.query.facts.selection_echo import inputs_of, machine_selection_echo
 from storage.query.models.apu import coefficient
 from storage.query.models.frequency_inputs import FrequencyInputs, read_frequency_inputs
 from storage.query.models.frequency_options import USUAL, Wanted, memory_of
@@ -63,7 +63,7 @@ class FrequencyQuestion:
             latencies=tuple(map(coefficient, found.latencies)),
             limits=(*LIMITS, *(memory.LIMITS if self.wanted.memory else ())),
             left_out=left_out(found.left_out),
-            inputs=Inputs.of(found.visits.coverage, len(found.visits), int(found.usable.sum())),
+            inputs=inputs_of(found.visits.coverage, len(found.visits), int(found.usable.sum())),
             because=unavailable,
         )
 

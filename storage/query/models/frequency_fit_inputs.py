@@ -7,6 +7,7 @@ import numpy as np
 
 from storage.arrays import Bool, Float, Int64, distinct, weight_at
 from storage.query.answers.inputs import Inputs
+from storage.query.facts.selection_echo import inputs_of
 from storage.query.models.ratios import Derived, named_pairs
 from storage.query.observed.counters import Counters, Pairs, read_failures
 from storage.query.observed.cpus import Sockets, read_sockets
@@ -91,7 +92,7 @@ def read_fit_inputs(reading: StoreReading, selection: Selection) -> FitInputs:
         seconds=clock.y / 1e9,
         cycles=found.y,
         instructions=found.x,
-        inputs=Inputs.of(
+        inputs=inputs_of(
             visits.coverage,
             len(visits),
             int(usable.sum()),

@@ -17,6 +17,7 @@ from storage import calibrations
 from storage.arrays import Bool, Float, Int64, weight_at
 from storage.calibrations import Kind
 from storage.query.answers.inputs import Inputs
+from storage.query.facts.selection_echo import inputs_of
 from storage.query.observed.counter_totals import read_totals
 from storage.query.observed.counters import Pairs, read_failures, read_pairs
 from storage.query.observed.machine_cpus import MachineCpus, read_machine_cpus
@@ -102,7 +103,7 @@ def read_interference_inputs(
         lines=lines,
         peak_gbs=peak,
         peak_is_seen=seen,
-        inputs=Inputs.of(
+        inputs=inputs_of(
             visits.coverage,
             len(visits),
             int(usable.sum()),

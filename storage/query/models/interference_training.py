@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 from storage import experiments
 from storage.errors import BadSelection, UnknownExperiments
-from storage.query.answers.inputs import Inputs, Unavailable
+from storage.query.answers.inputs import Unavailable
 from storage.query.answers.interference import Source
 from storage.query.estimation.sampling_design import Coverage
+from storage.query.facts.selection_echo import inputs_of
 from storage.query.facts.visit_scan import campaign_of
 from storage.query.models.interference_experiments import read_experiment_ground
 from storage.query.models.interference_fleet import FleetGround
@@ -68,7 +69,7 @@ def _by_named(reading: StoreReading, wanted: Wanted) -> Trained:
     check_machines(selection)
     campaign_of(reading.connection, selection)
     asked_s = (selection.end - selection.start).total_seconds()
-    inputs = Inputs.of(Coverage(random=False, asked_s=asked_s), 0, 0)
+    inputs = inputs_of(Coverage(random=False, asked_s=asked_s), 0, 0)
     ground = read_experiment_ground(
         reading,
         named.on(_is_meant(selection, wanted.platform)),

@@ -19,7 +19,7 @@ from storage.query.answers.figures import figure
 from storage.query.answers.inputs import Inputs, Unavailable
 from storage.query.answers.ratios import RatioAnswer, RatioRow
 from storage.query.estimation.covered_time import HOUR_S
-from storage.query.facts.selection_echo import machine_selection_echo
+from storage.query.facts.selection_echo import inputs_of, machine_selection_echo
 from storage.query.observed.counters import Counters, Pairs, read_failures
 from storage.query.observed.machines import LABELS, MachineVisits, read_machine_visits
 from storage.query.selections.matchers import APPLICATION
@@ -121,7 +121,7 @@ class RatioQuestion:
         counters = Counters(reading.connection, self.selection, visits)
         pairs, named = named_pairs(reading, self.selection, counters, derived, by_application=applications)
         failures = read_failures(reading.connection, self.selection, visits, (derived.y, derived.x))
-        inputs = Inputs.of(visits.coverage, len(visits), len(np.unique(pairs.visit)), failures)
+        inputs = inputs_of(visits.coverage, len(visits), len(np.unique(pairs.visit)), failures)
         unavailable = _why_unavailable(visits, pairs, derived, applications=applications)
         rows = () if unavailable else _rows(visits, pairs, named, derived, self.by, self.step_s)
         return CountedRatios(derived, rows[: self.limit], len(rows), inputs, unavailable)

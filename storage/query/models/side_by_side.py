@@ -17,7 +17,7 @@ from storage.errors import BadSelection
 from storage.query.answers.figures import figure
 from storage.query.answers.inputs import Inputs, Unavailable
 from storage.query.answers.side_by_side import SideAnswer, SideRow
-from storage.query.facts.selection_echo import machine_selection_echo
+from storage.query.facts.selection_echo import inputs_of, machine_selection_echo
 from storage.query.models.ratios import DERIVED, Derived, named_pairs, of_rows
 from storage.query.observed.counters import Counters, read_failures
 from storage.query.observed.machines import read_machine_visits
@@ -42,7 +42,7 @@ class SideQuestion:
         sides = [names.index(name) if name in names else -1 for name in (self.first, self.second)]
         platform = visits.values["platform"]
         here = np.isin(platform, sides)
-        inputs = Inputs.of(visits.coverage, len(visits), 0)
+        inputs = inputs_of(visits.coverage, len(visits), 0)
         lacking = [name for name, side in zip((self.first, self.second), sides, strict=True) if side < 0]
         if lacking and len(visits):
             why = f"No visit of the selection was on {' or '.join(lacking)}."

@@ -11,6 +11,7 @@ import numpy as np
 
 from analysis import estimate
 from storage.arrays import Float, Int64
+from storage.query.answers.answer import extended
 from storage.query.answers.call_graph import CallGraphAnswer, GraphEdge, GraphNode, HiddenCalls
 from storage.query.estimation.estimates import estimates
 from storage.query.estimation.visit_totals import Contributions
@@ -58,13 +59,9 @@ class CallGraphQuestion:
             function = reading.functions.row(int(called.function[place])).named()
             of_self, of_total = own[row], total[row]
             nodes.append(
-                GraphNode(
-                    id=function.id,
-                    name=function.name,
-                    file=function.file,
-                    binary=function.binary,
-                    status=function.status,
-                    kind=function.kind,
+                extended(
+                    GraphNode,
+                    function,
                     self=int(called.own[place]),
                     total=int(called.total[place]),
                     self_share=float(own_shares[place]),

@@ -11,9 +11,10 @@ import numpy as np
 
 from analysis import estimate
 from storage.arrays import Float
+from storage.query.answers.answer import extended
 from storage.query.answers.callers import CallersAnswer, CallRow, CallTree, Side
 from storage.query.answers.figures import Interval
-from storage.query.answers.table import TableRow, members_of
+from storage.query.answers.table import TableRow
 from storage.query.estimation.estimates import Estimate, estimates
 from storage.query.estimation.visit_evidence import Visits
 from storage.query.facts.selection_echo import selection_echo
@@ -134,8 +135,9 @@ def _calls(  # noqa: PLR0917 - all that calls depend on
             for place, row in enumerate(found)
         )
     calls = (
-        CallRow(
-            **members_of(row),
+        extended(
+            CallRow,
+            row,
             side=side,
             of_function=min(row.total_share / whole, 1.0) if whole > 0 else 0.0,
         )

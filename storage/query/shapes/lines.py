@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.query import binary_builds
+from storage.query.answers.answer import extended
 from storage.query.answers.lines import LineRow, LinesAnswer
-from storage.query.answers.table import TableRow, members_of
+from storage.query.answers.table import TableRow
 from storage.query.facts.selection_echo import selection_echo
 from storage.query.line_samples import LinedSamples
 from storage.query.reading import Reading
@@ -73,4 +74,4 @@ def _versions(reading: Reading, selection: Selection, lined: LinedSamples) -> Ve
 
 def _line(rows: VersionRows, place: int, row: TableRow) -> LineRow:
     version, line = rows.place(place)
-    return LineRow(**members_of(row), version=version, line=line)
+    return extended(LineRow, row, version=version, line=line)

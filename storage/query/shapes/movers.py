@@ -10,6 +10,7 @@ from analysis.errors import NotEstimable
 from analysis.movers.attribution import Attribution, Explanation, Kind, attribute
 from analysis.movers.significant_movers import LEAST, movers
 from storage.errors import BadSelection
+from storage.query.answers.answer import extended
 from storage.query.answers.diff import DiffRow
 from storage.query.answers.figures import Interval
 from storage.query.answers.movers import Cause, Explained, Mover, MoversAnswer, MoverUnavailable
@@ -118,21 +119,9 @@ class MoversQuestion:
 
 
 def _mover(row: DiffRow, cause: Cause | MoverUnavailable) -> Mover:
-    return Mover(
-        key=row.key,
-        function_id=row.function_id,
-        a_share=row.a_share,
-        b_share=row.b_share,
-        delta=row.delta,
-        lo=row.lo,
-        hi=row.hi,
-        p=row.p,
-        q=row.q,
-        significant=row.significant,
-        low_confidence=row.low_confidence,
-        a_cores=row.a_cores,
-        b_cores=row.b_cores,
-        cores=row.cores,
+    return extended(
+        Mover,
+        row,
         cause=cause if isinstance(cause, Cause) else None,
         because=cause if isinstance(cause, MoverUnavailable) else None,
     )

@@ -14,9 +14,9 @@ from analysis import estimate
 from storage.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
 from storage.errors import BadSelection
 from storage.ingest.marker_frames import Kind
+from storage.query.answers.answer import extended
 from storage.query.answers.figures import Interval, in_units
 from storage.query.answers.shared_code import Cost, SharedCodeAnswer, SharedRow
-from storage.query.answers.table import members_of
 from storage.query.estimation.visit_evidence import Visits
 from storage.query.facts.selection_echo import selection_echo
 from storage.query.reading import Reading
@@ -196,8 +196,9 @@ def _rows(  # noqa: PLR0917 - all that rows show
         parts = mine.weight[mine.weight > 0] / mine.weight.sum()
         seconds = row.self_core_seconds if question.own else row.total_core_seconds
         found.append(
-            SharedRow(
-                **members_of(row),
+            extended(
+                SharedRow,
+                row,
                 applications=len(mine.key),
                 effective_applications=float(np.exp(-(parts * np.log(parts)).sum())),
                 largest_application=uses.names[int(mine.application[surest])],

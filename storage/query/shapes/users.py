@@ -10,8 +10,8 @@ import numpy as np
 
 from storage.arrays import Int64
 from storage.errors import BadSelection
+from storage.query.answers.answer import extended
 from storage.query.answers.shared_code import MOST_CALLERS, UserCaller, UserRow, UsersAnswer
-from storage.query.answers.table import members_of
 from storage.query.estimation.estimates import estimates
 from storage.query.estimation.visit_totals import PerVisit
 from storage.query.facts.selection_echo import selection_echo
@@ -73,8 +73,9 @@ class UsersQuestion:
             functions=tuple(functions.row(id_).named() for id_ in found.functions[:MOST_NAMED].tolist()),
             itself=itself,
             rows=tuple(
-                UserRow(
-                    **members_of(row),
+                extended(
+                    UserRow,
+                    row,
                     of_function=_share(row.total_share, itself.total_share),
                     within=_share(row.total_share * samples.whole, float(wholes[group])),
                     callers=_callers(Occurrences.of(functions, part, self.subject), functions),

@@ -10,8 +10,8 @@ from analysis.dvfs.fleet_fit import from_frequencies
 from analysis.weights import Weights
 from storage.errors import QuestionDropped
 from storage.query.answers.frequency_fit import FrequencyFitAnswer
-from storage.query.answers.inputs import Inputs
 from storage.query.estimation.sampling_design import Coverage
+from storage.query.facts.selection_echo import inputs_of
 from storage.query.models import frequency_fit
 from storage.query.models.frequency_fit import FitQuestion
 from storage.query.models.frequency_fit_inputs import FitInputs
@@ -56,7 +56,7 @@ def inputs(ghz: tuple[float, ...]) -> FitInputs:
         seconds=seconds,
         cycles=seconds * hertz[at],
         instructions=instructions,
-        inputs=Inputs.of(COVERAGE, MACHINES, MACHINES),
+        inputs=inputs_of(COVERAGE, MACHINES, MACHINES),
         left_out={},
     )
 

@@ -12,9 +12,10 @@ from analysis.interference.experiments import Metric, Run
 from storage import experiments
 from storage.errors import BadSelection
 from storage.experiments import ExperimentSet, Part, PlatformRun
-from storage.query.answers.inputs import Inputs, Unavailable
+from storage.query.answers.inputs import Unavailable
 from storage.query.answers.interference import Source
 from storage.query.estimation.sampling_design import Coverage
+from storage.query.facts.selection_echo import inputs_of
 from storage.query.models import interference_training
 from storage.query.models.interference_experiments import read_experiment_ground
 from storage.query.models.interference_training import Trained, Wanted
@@ -24,7 +25,7 @@ from storage.query.store_reading import StoreReading
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 WHOLE = Selection(NOW, NOW + timedelta(hours=1))
-NOTHING = Inputs.of(Coverage(random=True, asked_s=60.0), 7, 5)
+NOTHING = inputs_of(Coverage(random=True, asked_s=60.0), 7, 5)
 WHY = Unavailable("too_little", "Nobody knows.")
 READING = cast("StoreReading", SimpleNamespace(connection=None))
 WANTED = Wanted(WHOLE, ("web",), peak_gbs=12.8)

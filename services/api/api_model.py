@@ -1,4 +1,4 @@
-"""The base model of answers that are no queries' answers."""
+"""The base of the API's models that are not answers of queries (those: storage.query.answers)."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ Json = dict[str, Any]
 """An answer before encoding: a dictionary that becomes JSON without validation."""
 
 
-class Answer(BaseModel):
-    """Base of all answers: no member beyond those described."""
+class ApiModel(BaseModel):
+    """A JSON object without members beyond those described."""
 
     model_config = ConfigDict(extra="forbid")
