@@ -54,7 +54,7 @@ def reprocessing(row: Reprocessing) -> Json:
         "id": row.reprocessing_id,
         "key": row.binary_key,
         "why": row.why,
-        "asked_at": format_time(row.asked_at),
+        "requested_at": format_time(row.requested_at),
         "finished_at": _time(row.finished_at),
         "renamed": row.renamed,
         "captures": row.captures,
@@ -107,7 +107,7 @@ def details(
         "files": [file(one) for one in row.files],
         "caches": [_cache(one) for one in row.builds],
         "absences": [_absence(one) for one in absences],
-        "asks": [_ask(one) for one in row.asked],
+        "requests": [_request(one) for one in row.requests],
         "upload": terms(service, allowed=allowed),
     }
 
@@ -198,11 +198,11 @@ def _absence(row: Absence) -> Json:
     return {"kind": row.kind, "source": row.source, "reason": row.reason, "until": format_time(row.until)}
 
 
-def _ask(row: RequestState) -> Json:
+def _request(row: RequestState) -> Json:
     return {
         "kind": row.kind.value,
         "machine": row.machine,
-        "asked_at": format_time(row.asked_at),
+        "requested_at": format_time(row.requested_at),
         "outcome": row.outcome.value,
         "detail": row.detail,
         "attempts": row.attempts,

@@ -12,7 +12,7 @@ from enum import StrEnum
 from sqlalchemy import Connection, func, literal, select, union_all
 
 from storage.query.estimation.estimates import Estimate
-from storage.schema import binary, debug_file, symbol_ask
+from storage.schema import binary, debug_file, symbol_request
 from storage.symbols import absences, caches, candidates, reprocessing, requests
 from storage.symbols.absences import Absence
 from storage.symbols.binary_usage import Holdings, read_holdings
@@ -73,7 +73,7 @@ class BinarySymbols:
     files: tuple[DebugFile, ...]
     """Candidates, best first, rejected ones last."""
     builds: tuple[BuildState, ...]
-    asked: tuple[RequestState, ...]
+    requests: tuple[RequestState, ...]
     disputed: bool
     """Machines gave different symbols, and there are none from another origin."""
     reprocessing: Reprocessing | None
@@ -219,9 +219,11 @@ def _rows(connection: Connection, held: Holdings, found: Sequence[_Binary]) -> l
     keys = [one.key for one in found]
     files = candidates.every_of(connection, keys)
     builds = caches.states_of(connection, keys)
-    asked = requests.asked_for(connection, keys)
+    requested = requests.requests_by_binary(connection, keys)
     again = reprocessing.latest(connection, keys)
-    disputed: set[str] = set(connection.scalars(requests.disputed().where(symbol_ask.c.binary_key.in_(keys))))
+    disputed: set[str] = set(
+        connection.scalars(requests.disputed().where(symbol_request.c.binary_key.in_(keys)))
+    )
     return [
         BinarySymbols(
             binary_key=one.key,
@@ -241,7 +243,7 @@ def _rows(connection: Connection, held: Holdings, found: Sequence[_Binary]) -> l
             weighed_s=held.weighed_s,
             files=tuple(files.get(one.key, ())),
             builds=tuple(builds.get(one.key, ())),
-            asked=tuple(asked.get(one.key, ())),
+            requests=tuple(requested.get(one.key, ())),
             disputed=one.key in disputed,
             reprocessing=again.get(one.key),
         )

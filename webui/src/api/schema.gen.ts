@@ -1052,8 +1052,6 @@ export interface components {
         BinaryAnswer: {
             /** Absences */
             absences: components["schemas"]["AbsenceState"][];
-            /** Asks */
-            asks: components["schemas"]["SymbolRequestAnswer"][];
             binary: components["schemas"]["BinarySymbols"];
             /** Caches */
             caches: components["schemas"]["CacheState"][];
@@ -1062,6 +1060,8 @@ export interface components {
              * @description The best first, rejected ones last.
              */
             files: components["schemas"]["SymbolFile"][];
+            /** Requests */
+            requests: components["schemas"]["SymbolRequestAnswer"][];
             upload: components["schemas"]["UploadTerms"];
         };
         /**
@@ -4028,8 +4028,6 @@ export interface components {
          * @description Captures that are reprocessed because a binary's symbols became better.
          */
         ReprocessingAnswer: {
-            /** Asked At */
-            asked_at: string;
             /**
              * Captures
              * @description Captures to be reprocessed, for lines and inlined calls.
@@ -4067,6 +4065,8 @@ export interface components {
              * @description Functions that got a name at once, in place.
              */
             renamed: number;
+            /** Requested At */
+            requested_at: string;
             /**
              * Why
              * @description The reason, as a sentence.
@@ -4979,8 +4979,6 @@ export interface components {
              * @description Earliest time to query another machine. Null: no more.
              */
             again_at: string | null;
-            /** Asked At */
-            asked_at: string;
             /**
              * Attempts
              * @description Machines queried so far.
@@ -5000,7 +4998,9 @@ export interface components {
              * @description unconfirmed: used once another machine sends the same; disputed: another machine sent something else.
              * @enum {string}
              */
-            outcome: "asked" | "got" | "unconfirmed" | "disputed" | "absent" | "refused" | "failed";
+            outcome: "pending" | "got" | "unconfirmed" | "disputed" | "absent" | "refused" | "failed";
+            /** Requested At */
+            requested_at: string;
         };
         /**
          * SymbolsAnswer
