@@ -164,8 +164,8 @@ def _binary(row: BinarySymbols) -> Json:
         "cpu_seconds": row.cpu_s,
         "unresolved_cpu_seconds": row.unresolved_cpu_s,
         "share": estimate and _interval(estimate.share),
-        "cores": _interval(estimate.units.scaled(1.0 / row.weighed_s))
-        if estimate and row.weighed_s
+        "cores": _interval(estimate.units.scaled(1.0 / row.estimated_s))
+        if estimate and row.estimated_s
         else None,
         "low_confidence": estimate is not None and estimate.low_confidence,
         "quality": best and best.quality.name.lower(),

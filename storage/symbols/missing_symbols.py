@@ -68,7 +68,7 @@ class BinarySymbols:
     unresolved_cpu_s: float
     estimated: Estimate | None
     """Nameless time as a share of the fleet's CPU and in core-seconds; None: visits were not drawn at random."""
-    weighed_s: float
+    estimated_s: float
     """Seconds that the estimate covers: core-seconds divided by this are cores."""
     files: tuple[DebugFile, ...]
     """Candidates, best first, rejected ones last."""
@@ -89,7 +89,7 @@ class SymbolsPage:
     """Number of binaries in the whole list."""
     start: datetime
     end: datetime
-    weighed_s: float
+    estimated_s: float
     """Seconds that the estimates cover: core-seconds divided by this are cores."""
 
 
@@ -112,7 +112,7 @@ def read_symbols(
     known = _known(connection, held, which, matching)
     known.sort(key=lambda one: _rank(held, one, order))
     page = known[offset : offset + limit]
-    return SymbolsPage(tuple(_rows(connection, held, page)), len(known), start, end, held.weighed_s)
+    return SymbolsPage(tuple(_rows(connection, held, page)), len(known), start, end, held.estimated_s)
 
 
 def read_binary(
@@ -240,7 +240,7 @@ def _rows(connection: Connection, held: Holdings, found: Sequence[_Binary]) -> l
             cpu_s=0.0 if one.place < 0 else float(held.cpu_s[one.place]),
             unresolved_cpu_s=0.0 if one.place < 0 else float(held.unresolved_cpu_s[one.place]),
             estimated=None if one.place < 0 else held.estimated[one.place],
-            weighed_s=held.weighed_s,
+            estimated_s=held.estimated_s,
             files=tuple(files.get(one.key, ())),
             builds=tuple(builds.get(one.key, ())),
             requests=tuple(requested.get(one.key, ())),
