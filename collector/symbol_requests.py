@@ -106,7 +106,7 @@ class SymbolRequester:
     def _claim(self) -> SymbolRequest | None:
         with self._engine.begin() as connection:
             rest = machine_rest(len(inventory.machines(connection)), self._terms.per_hour)
-            return requests.claim_ask(connection, per_hour=self._terms.per_hour, machine_rest=rest)
+            return requests.claim_request(connection, per_hour=self._terms.per_hour, machine_rest=rest)
 
     def _note(self, ask: SymbolRequest, outcome: RequestOutcome, detail: str) -> None:
         with self._engine.begin() as connection:

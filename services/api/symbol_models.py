@@ -62,7 +62,7 @@ class ReprocessingAnswer(ApiModel):
     id: int
     key: str = Field(description="Key of the binary.")
     why: str = Field(description="The reason, as a sentence.")
-    asked_at: str
+    requested_at: str
     finished_at: str | None = Field(description="Null: not finished.")
     renamed: int = Field(description="Functions that got a name at once, in place.")
     captures: int = Field(description="Captures to be reprocessed, for lines and inlined calls.")
@@ -179,8 +179,8 @@ class SymbolRequestAnswer(ApiModel):
 
     kind: FileKindName
     machine: str
-    asked_at: str
-    outcome: Literal["asked", "got", "unconfirmed", "disputed", "absent", "refused", "failed"] = Field(
+    requested_at: str
+    outcome: Literal["pending", "got", "unconfirmed", "disputed", "absent", "refused", "failed"] = Field(
         description="unconfirmed: used once another machine sends the same; disputed: another machine sent something "
         "else."
     )
@@ -196,7 +196,7 @@ class BinaryAnswer(ApiModel):
     files: list[SymbolFile] = Field(description="The best first, rejected ones last.")
     caches: list[CacheState]
     absences: list[AbsenceState]
-    asks: list[SymbolRequestAnswer]
+    requests: list[SymbolRequestAnswer]
     upload: UploadTerms
 
 

@@ -223,7 +223,7 @@ def reprocessings(url: Url = None, token: Token = None, as_json: AsJson = False)
     console = Console(highlight=False)
     for row in answer["reprocessings"]:
         console.print(
-            f"{terminal_tables.when(row['asked_at'])}  {terminal_tables.short(row['key'])}  {row['why']} {terminal_tables.progress(row)}",
+            f"{terminal_tables.when(row['requested_at'])}  {terminal_tables.short(row['key'])}  {row['why']} {terminal_tables.progress(row)}",
             style="dim" if row["finished_at"] else "",
             soft_wrap=True,
         )

@@ -53,7 +53,9 @@ def _ingestion(found: IngestionStatus) -> Iterator[Metric]:
         captures.oldest_waiting_s or 0.0,
     )
     yield GaugeMetricFamily(
-        "fleetprof_captures_again", "Captures to be reprocessed with better symbols.", captures.again
+        "fleetprof_captures_to_reprocess",
+        "Captures to be reprocessed with better symbols.",
+        captures.to_reprocess,
     )
     yield GaugeMetricFamily(
         "fleetprof_captures_quarantined",

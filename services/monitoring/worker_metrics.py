@@ -59,7 +59,7 @@ _FAMILIES = (
     ),
     CounterFamily("fleetprof_facts_ingested", "Facts ingested: (profile, stack, samples)."),
     CounterFamily("fleetprof_samples_ingested", "Samples ingested."),
-    CounterFamily("fleetprof_captures_given_up", "Captures quarantined at once: they can never be ingested."),
+    CounterFamily("fleetprof_captures_rejected", "Captures quarantined at once: they can never be ingested."),
     CounterFamily("fleetprof_functions_named", "Functions that were ingested without a name and named in place."),
     CounterFamily(
         "fleetprof_symbol_builds",
@@ -112,7 +112,7 @@ class WorkerMetrics(Collector):
                 kind = next((kind for error, kind in _ERRORS if isinstance(event.error, error)), "other")
                 self._counters.add("fleetprof_capture_failures", kind)
                 if event.quarantined:
-                    self._counters.add("fleetprof_captures_given_up")
+                    self._counters.add("fleetprof_captures_rejected")
             case events.SymbolsBuilt():
                 self._counters.add("fleetprof_symbol_builds", event.outcome)
             case events.FunctionsNamed():

@@ -54,7 +54,7 @@ def reprocessing(row: Reprocessing) -> Json:
         "id": row.reprocessing_id,
         "key": row.binary_key,
         "why": row.why,
-        "asked_at": format_time(row.asked_at),
+        "requested_at": format_time(row.requested_at),
         "finished_at": _time(row.finished_at),
         "renamed": row.renamed,
         "captures": row.captures,
@@ -107,7 +107,7 @@ def details(
         "files": [file(one) for one in row.files],
         "caches": [_cache(one) for one in row.builds],
         "absences": [_absence(one) for one in absences],
-        "asks": [_ask(one) for one in row.asked],
+        "requests": [_request(one) for one in row.requests],
         "upload": terms(service, allowed=allowed),
     }
 
@@ -164,8 +164,8 @@ def _binary(row: BinarySymbols) -> Json:
         "cpu_seconds": row.cpu_s,
         "unresolved_cpu_seconds": row.unresolved_cpu_s,
         "share": estimate and _interval(estimate.share),
-        "cores": _interval(estimate.units.scaled(1.0 / row.weighed_s))
-        if estimate and row.weighed_s
+        "cores": _interval(estimate.units.scaled(1.0 / row.estimated_s))
+        if estimate and row.estimated_s
         else None,
         "low_confidence": estimate is not None and estimate.low_confidence,
         "quality": best and best.quality.name.lower(),
@@ -198,11 +198,11 @@ def _absence(row: Absence) -> Json:
     return {"kind": row.kind, "source": row.source, "reason": row.reason, "until": format_time(row.until)}
 
 
-def _ask(row: RequestState) -> Json:
+def _request(row: RequestState) -> Json:
     return {
         "kind": row.kind.value,
         "machine": row.machine,
-        "asked_at": format_time(row.asked_at),
+        "requested_at": format_time(row.requested_at),
         "outcome": row.outcome.value,
         "detail": row.detail,
         "attempts": row.attempts,

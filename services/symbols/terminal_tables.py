@@ -28,7 +28,7 @@ KINDS = {
     "split": "split DWARF",
 }
 OUTCOMES = {
-    "asked": "no response yet",
+    "pending": "no response yet",
     "got": "received",
     "unconfirmed": "received, not used until another machine confirms it",
     "disputed": "received, but it differs from that of another machine",
@@ -132,7 +132,7 @@ def details(answer: AnswerJson) -> RenderableType:
         )
     if binary["reprocessing"] is not None:
         last = binary["reprocessing"]
-        facts.append(("last change", f"{last['why']} {when(last['asked_at'])}: {progress(last)}"))
+        facts.append(("last change", f"{last['why']} {when(last['requested_at'])}: {progress(last)}"))
     lines += [Text(f"  {name:<11} {sentence(value)}") for name, value in facts if value]
     lines.append(_files(answer) if answer["files"] else Text("No symbol file is stored."))
     lines += [Text(sentence(line)) for line in _attempts(answer)]
@@ -173,10 +173,10 @@ def _attempts(answer: AnswerJson) -> list[str]:
             )
         if cache["failure"]:
             lines.append(f"The last build failed: {cache['failure']}")
-    for ask in answer["asks"]:
-        detail = f" ({ask['detail']})" if ask["detail"] else ""
+    for request in answer["requests"]:
+        detail = f" ({request['detail']})" if request["detail"] else ""
         lines.append(
-            f"Request to {ask['machine']} at {when(ask['asked_at'])}: {OUTCOMES[ask['outcome']]}{detail}."
+            f"Request to {request['machine']} at {when(request['requested_at'])}: {OUTCOMES[request['outcome']]}{detail}."
         )
     lines += [
         f"{absence['source']} has no {absence['kind']}: {absence['reason']} Next attempt after {when(absence['until'])}."

@@ -91,7 +91,7 @@ def figure(
     if measure is Measure.CORE_SECONDS:
         return seconds if estimate is not None else Figure(row.self_seconds if own else row.total_seconds)
     if measure is Measure.CORES:
-        return _scaled(seconds, 1 / totals.weighed_seconds if totals.weighed_seconds else None)
+        return _scaled(seconds, 1 / totals.estimated_seconds if totals.estimated_seconds else None)
     return _scaled(seconds, None if price_per_core_hour is None else price_per_core_hour / _HOUR_S)
 
 

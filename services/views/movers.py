@@ -49,7 +49,7 @@ def cause(mover: "Mover") -> Text:
     found = mover.cause
     if found is None:
         why = mover.because
-        return Text("" if why is None or why.reason == "not_asked" else why.detail, style="dim")
+        return Text("" if why is None or why.reason == "not_computed" else why.detail, style="dim")
     best = found.best
     if best is None:
         return Text("no label explains half of the change", style="dim")

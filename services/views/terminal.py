@@ -253,8 +253,8 @@ def _totals(totals: "Totals") -> Text:
         )
         if totals.visits_waiting:
             parts.append(f"{_counted(totals.visits_waiting, 'visit')} not ingested yet")
-        if totals.covered_seconds < _WELL_COVERED * totals.asked_seconds:
-            parts.append(f"{share(totals.covered_seconds / totals.asked_seconds)} of the time covered")
+        if totals.covered_seconds < _WELL_COVERED * totals.selected_seconds:
+            parts.append(f"{share(totals.covered_seconds / totals.selected_seconds)} of the time covered")
         parts += [f"no data is stored for {span.begin} to {span.end}" for span in totals.missing]
         if totals.uncovered_share > 1 - _WELL_COVERED:
             parts.append(f"{share(totals.uncovered_share)} of machine-time unseen")
@@ -348,7 +348,7 @@ def fleet_lines(status: "StatusAnswer") -> list[Text]:
         ),
         Text(f"visits of the last hour: {hour or 'none'}"),
         Text(
-            f"captures waiting to be ingested: {captures.waiting}{waits}; to be reprocessed with better symbols: {captures.again}"
+            f"captures waiting to be ingested: {captures.waiting}{waits}; to be reprocessed with better symbols: {captures.to_reprocess}"
         ),
         *status_lines(status, why_follows=True),
         *failure_lines(status),

@@ -89,8 +89,8 @@ def read_day(connection: Connection, asked: StreamSelection, day: date) -> DayWe
     if asked.kind.gauge:
         # A gauge is not summed over time, so its estimate covers the time of the whole selection.
         whole = read_strata(connection, asked.campaign_id, kept, selection.end)
-        weighed_s = 0.0 if whole is None else whole.seconds_of(_ingested(connection, asked, kept, whole))
-        weight *= watched.seconds / weighed_s if weighed_s > 0 else 0.0
+        estimated_s = 0.0 if whole is None else whole.seconds_of(_ingested(connection, asked, kept, whole))
+        weight *= watched.seconds / estimated_s if estimated_s > 0 else 0.0
     return DayWeights(day, strata, weights, watched, weight, group, _number(strata, weights, watched))
 
 

@@ -55,7 +55,7 @@ from storage.schema.symbols import (
     source_path,
     symbol_absence,
     symbol_answer,
-    symbol_ask,
+    symbol_request,
     symcache,
 )
 from storage.schema.visits import BY_HAND, Outcome, capture, collector_lease, coverage, covered_time, visit
@@ -111,7 +111,7 @@ __all__ = [
     "stratum",
     "symbol_absence",
     "symbol_answer",
-    "symbol_ask",
+    "symbol_request",
     "symcache",
     "visit",
 ]

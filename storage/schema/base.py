@@ -18,9 +18,15 @@ utc = DateTime(timezone=True)
 database_identity = Table(
     "database_identity",
     metadata,
-    Column("number", Integer, Identity(), primary_key=True, comment="the greatest is this database's"),
+    Column(
+        "number",
+        Integer,
+        Identity(),
+        primary_key=True,
+        comment="the row with the greatest number is this database's identity",
+    ),
     Column("identity", Uuid, nullable=False, unique=True),
-    Column("server", Text, nullable=False, comment="cluster and database it was given in"),
+    Column("server", Text, nullable=False, comment="cluster and database in which the identity was assigned"),
     Column("since", utc, nullable=False, server_default=now),
-    comment="a row for each time the database began or was restored: ids given since are nobody else's",
+    comment="one row for each creation or restore of the database; ids assigned since then are unique to it",
 )

@@ -26,7 +26,7 @@ sample_type = Table(
     metadata,
     Column("sample_type_id", SmallInteger, Identity(always=True), primary_key=True),
     Column("event", Text, nullable=False, comment="generic name, e.g. cpu"),
-    Column("unit", Text, nullable=False, comment="what a value × period is counted in, e.g. nanoseconds"),
+    Column("unit", Text, nullable=False, comment="unit of value × period, e.g. nanoseconds"),
     Column("kind", Text, nullable=False, server_default="rate"),
     UniqueConstraint("event", "unit"),
     CheckConstraint("kind in ('rate', 'gauge')", name="kind"),
@@ -40,16 +40,22 @@ binary = Table(
         "key", Text, nullable=False, unique=True, comment="build-id as hex, else content key, else path:…"
     ),
     Column("name", Text, nullable=False, comment="base name, e.g. libc.so.6"),
-    Column("path", Text, nullable=False, comment="where it was first seen"),
+    Column("path", Text, nullable=False, comment="path at which it was first seen"),
     Column("kind", Text, nullable=False, comment="file, kernel, module, vdso, anonymous, unknown"),
     Column(
         "status",
         Text,
         nullable=False,
         server_default="unknown",
-        comment="best so far: full, symtab, binary_only, unknown",
+        comment="best symbols so far: full, symtab, binary_only, unknown",
     ),
-    Column("reason", Text, nullable=False, server_default="", comment="why it is not full, a sentence"),
+    Column(
+        "reason",
+        Text,
+        nullable=False,
+        server_default="",
+        comment="reason why the status is not full, a sentence",
+    ),
     Column("first_seen", utc, nullable=False, server_default=now),
 )
 
@@ -68,13 +74,13 @@ function = Table(
         "kind",
         SmallInteger,
         nullable=False,
-        comment="0 user, 1 kernel, 2 marker: no code, it says what is missing there",
+        comment="0 user, 1 kernel, 2 marker: not code, states which frames are missing",
     ),
     Column(
-        "name", Text, nullable=False, comment="demangled; lib.so+0x1234 without a name; [why] for a marker"
+        "name", Text, nullable=False, comment="demangled; lib.so+0x1234 if not known; [reason] for a marker"
     ),
-    Column("raw_name", Text, nullable=False, comment="as in the symbol table; '' where that is the name"),
-    Column("file", Text, nullable=False, comment="source path; '' not known"),
+    Column("raw_name", Text, nullable=False, comment="as in the symbol table; '' if equal to `name`"),
+    Column("file", Text, nullable=False, comment="source path; '': not known"),
     Column("binary_name", Text, nullable=False),
     Column("start_line", Integer, nullable=False, server_default="0", comment="0: not known"),
     Column("status", SmallInteger, nullable=False, comment="3 full, 2 symtab, 1 binary_only, 0 unknown"),
@@ -82,13 +88,13 @@ function = Table(
     Column(
         "start",
         BigInteger,
-        comment="offset of its start in the binary's own space; NULL: not known, or named",
+        comment="offset of its start in the binary's address space; NULL: not known, or the function has a name",
     ),
     Column(
         "alias_of",
         Integer,
         ForeignKey("function.function_id"),
-        comment="named since: every reader takes that row instead; never a chain",
+        comment="row of the same function with its name, found later; readers use that row instead; never a chain",
     ),
     Index(None, "binary_key", "start", postgresql_where=text("binary_key is not null")),
     Index(None, "alias_of", postgresql_where=text("alias_of is not null")),
@@ -102,7 +108,7 @@ stack = Table(
     metadata,
     Column("hash", Uuid, primary_key=True, comment="of its function ids (storage/ingest/stack_hash.py)"),
     Column("stack_id", Integer, Identity(always=True), nullable=False),
-    comment="which id a stack has that has not moved to stack_sealed yet; its functions are in stack_block",
+    comment="ids of stacks that are not moved to stack_sealed yet; their functions are in stack_block",
 )
 
 stack_sealed = Table(
@@ -112,7 +118,7 @@ stack_sealed = Table(
         "low",
         Uuid,
         primary_key=True,
-        comment="no hash of the row is less, none of the row before greater",
+        comment="lower bound of the row's hashes, upper bound of those of the row before",
     ),
     Column(
         "data",
@@ -120,7 +126,7 @@ stack_sealed = Table(
         nullable=False,
         comment="ascending (80 bits of the hash, stack id) (storage/ingest/sealed_stacks.py)",
     ),
-    comment="which id a stack has, of those that moved here from stack",
+    comment="ids of stacks that were moved here from stack",
 )
 
 stack_block = Table(
@@ -133,9 +139,9 @@ stack_block = Table(
         "data",
         LargeBinary,
         nullable=False,
-        comment="ids and function ids, outermost first (storage/stack_blocks.py); a walk that did not reach its thread's start begins with a marker",
+        comment="ids and function ids, outermost first (storage/stack_blocks.py); an incomplete stack begins with a marker",
     ),
-    comment="the functions of stacks, neighbouring ids together; what is looked up by hash is in stack and stack_sealed",
+    comment="functions of stacks, neighbouring ids in one row; ids by hash are in stack and stack_sealed",
 )
 
 dim_value = Table(
@@ -160,11 +166,11 @@ dictionary_epoch = Table(
     "dictionary_epoch",
     metadata,
     Column("only", Boolean, primary_key=True, server_default=text("true"), comment="one row"),
-    Column("epoch", BigInteger, nullable=False, comment="grows when a sweep begins to mark"),
-    Column("marking", Boolean, nullable=False, comment="a sweep is under way: ids in use are noted"),
+    Column("epoch", BigInteger, nullable=False, comment="incremented when a sweep starts to mark"),
+    Column("marking", Boolean, nullable=False, comment="a sweep is running: ids in use are recorded"),
     Column("swept_at", utc, comment="end of the last sweep; NULL: none yet"),
     CheckConstraint('"only"', name="only"),
-    comment="locked in share by every ingestion, so that no row goes that one is about to use",
+    comment="locked in share mode by every ingestion, so that no row is deleted that one is about to use",
 )
 
 dictionary_touched = Table(
@@ -172,5 +178,5 @@ dictionary_touched = Table(
     metadata,
     Column("dictionary", Text, primary_key=True, comment="stack, function, …"),
     Column("id", Integer, primary_key=True, autoincrement=False),
-    comment="rows that ingestions found again while a sweep marked: they stay",
+    comment="rows that ingestions used while a sweep was marking: they are not deleted",
 )

@@ -22,7 +22,7 @@ OF_THE_GROUP = ("application", "version", "image", "build_id", "container", "job
 OF_THE_MACHINE = ("datacenter", "cluster", "platform", "kernel")
 DIMENSIONS = (*OF_THE_GROUP, *OF_THE_MACHINE)
 _MEANINGS = {
-    "application": "dim_value id, like all down to kernel",
+    "application": "dim_value id, as in all columns down to kernel",
     "image": "base name of the main executable",
     "build_id": "of the main executable",
     "compiler": "of the main executable",
@@ -34,25 +34,23 @@ def profile_columns() -> list[Column[Any]]:
     return [
         Column("campaign_id", SmallInteger, nullable=False),
         Column("stratum_id", Integer, nullable=False),
-        Column("hour", Integer, nullable=False, comment="the visit's"),
+        Column("hour", Integer, nullable=False, comment="hour of the visit"),
         Column("sample_type_id", SmallInteger, nullable=False),
-        Column("stacks", Boolean, nullable=False, comment="false: flat, leaves only"),
+        Column("stacks", Boolean, nullable=False, comment="false: flat, only the leaf function"),
         Column("segment", SmallInteger, nullable=False, comment="index in the capture"),
         Column("machine_id", Integer, nullable=False),
         *(Column(name, Integer, nullable=False, comment=_MEANINGS.get(name)) for name in DIMENSIONS),
         Column("label_set_id", Integer, nullable=False),
         Column("facts", Integer, nullable=False, comment="pairs in the chunk"),
         Column("samples", BigInteger, nullable=False, comment="sum of the chunk's values"),
-        Column(
-            "period", BigInteger, nullable=False, comment="units of the sample type one sample stands for"
-        ),
+        Column("period", BigInteger, nullable=False, comment="units of the sample type per sample"),
     ]
 
 
 profile = Table(
     "profile",
     metadata,
-    Column("day", Date, primary_key=True, comment="the visit's"),
+    Column("day", Date, primary_key=True, comment="day of the visit"),
     Column(
         "profile_id",
         BigInteger,

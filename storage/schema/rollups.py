@@ -32,7 +32,7 @@ rollup_queue = Table(
         "sign",
         SmallInteger,
         nullable=False,
-        comment="+1: add the visit's profiles; -1: take the rollup_retraction rows of this entry out",
+        comment="+1: add the visit's profiles; -1: subtract the rollup_retraction rows of this entry",
     ),
     Index("uq_rollup_queue_visit_id", "visit_id", unique=True, postgresql_where=text("sign = 1")),
     CheckConstraint("sign in (-1, 1)", name="sign"),
@@ -42,11 +42,11 @@ rollup_queue = Table(
 rollup_retraction = Table(
     "rollup_retraction",
     metadata,
-    Column("entry_id", BigInteger, primary_key=True, autoincrement=False, comment="rollup_queue's"),
+    Column("entry_id", BigInteger, primary_key=True, autoincrement=False, comment="entry_id of rollup_queue"),
     Column("profile_id", BigInteger, primary_key=True, autoincrement=False),
     *profile_columns(),
     Column("data", LargeBinary, nullable=False),
-    comment="profiles and chunks that a newer generation replaced, until they are taken out of the cells",
+    comment="profiles and chunks that a newer generation replaced, until they are subtracted from the cells",
 )
 
 
@@ -70,7 +70,7 @@ rollup = Table(
         SmallInteger,
         primary_key=True,
         autoincrement=False,
-        comment="of the visits, as in `coverage`: their weights differ",
+        comment="of the visits, as in `coverage`; weights differ by class",
     ),
     Column("level", SmallInteger, primary_key=True, autoincrement=False, comment="-1 hour, 0 day"),
     Column("bucket", Integer, primary_key=True, autoincrement=False, comment="hours or days since 1970 UTC"),
@@ -78,16 +78,16 @@ rollup = Table(
     Column("k2", Integer, primary_key=True, autoincrement=False),
     Column("facts", Integer, nullable=False, comment="pairs in data"),
     Column("profiles", Integer, nullable=False),
-    Column("visits", Integer, nullable=False, comment="with at least one sample here"),
+    Column("visits", Integer, nullable=False, comment="visits with at least one sample in the cell"),
     Column("samples", BigInteger, nullable=False),
     Column("total", BigInteger, nullable=False, comment="in units of the sample type: Σ samples × period"),
     Column("data", LargeBinary, nullable=False, comment="(stack id, units) pairs"),
     Column(
         "moments",
         LargeBinary,
-        comment="what each visit has of each function, or Σy, Σy², Σxy, Σy⁴ of each for self and total (storage/rollup/moments_codec.py); always there",
+        comment="units of each function by visit, or Σy, Σy², Σxy, Σy⁴ of each for self and total (storage/rollup/moments_codec.py); never NULL",
     ),
-    comment="cells of an hour or a day: raw integers, weighted when a question is asked",
+    comment="cells of an hour or a day: raw integers, weighted at query time",
 )
 
 rollup_long = Table(
@@ -106,13 +106,18 @@ rollup_long = Table(
     Column("k2", Integer, primary_key=True, autoincrement=False),
     Column("facts", Integer, nullable=False, comment="pairs in data"),
     Column("profiles", Integer, nullable=False),
-    Column("visits", Integer, nullable=False, comment="with at least one sample here"),
+    Column("visits", Integer, nullable=False, comment="visits with at least one sample in the cell"),
     Column("samples", BigInteger, nullable=False),
     Column("total", BigInteger, nullable=False, comment="raw, as in `rollup`"),
-    Column("weighted_total", Double, nullable=False, comment="estimate of the whole fleet's, in units"),
+    Column("weighted_total", Double, nullable=False, comment="estimate for the whole fleet, in units"),
     Column("data", LargeBinary, nullable=False, comment="(stack id, units) pairs, raw, as in `rollup`"),
-    Column("weighted", LargeBinary, nullable=False, comment="the fleet's units of the same stacks, doubles"),
-    Column("moments", LargeBinary, comment="per function the parts of its variance; NULL: not known"),
+    Column(
+        "weighted",
+        LargeBinary,
+        nullable=False,
+        comment="estimated units of the fleet for the same stacks, doubles",
+    ),
+    Column("moments", LargeBinary, comment="components of the variance by function; NULL: not known"),
     comment="closed days merged over strata, with the weights of their final coverage",
 )
 
@@ -126,16 +131,16 @@ rollup_long_built = Table(
         "made_of",
         BigInteger,
         nullable=False,
-        comment="fingerprint of its days' cells and weights; it answers while they have the same one",
+        comment="fingerprint of its days' cells and weights; the bucket is valid while it is unchanged",
     ),
     Column(
         "merged",
         Boolean,
         nullable=False,
-        comment="it is in rollup_long; false: it would have more than half of the rows of what it is made of",
+        comment="the bucket is in rollup_long; false: it would have more than half of the rows of its inputs",
     ),
     Column("built_at", utc, nullable=False, server_default=now),
-    comment="buckets of rollup_long, and what they were made of",
+    comment="buckets of rollup_long and the fingerprints of their inputs",
 )
 
 rollup_day = Table(
@@ -145,7 +150,7 @@ rollup_day = Table(
     Column(
         "rolled_up_at",
         utc,
-        comment="it has cells of the whole day since then; NULL: those of its hours are all",
+        comment="since then it has cells of the whole day; NULL: only cells of its hours",
     ),
     Column(
         "changes", BigInteger, nullable=False, server_default="0", comment="how often its cells were written"
@@ -165,8 +170,10 @@ exposure = Table(
         "utilisation_class", SmallInteger, primary_key=True, autoincrement=False, comment="as in coverage"
     ),
     Column("day", Date, nullable=False),
-    Column("visits", Integer, nullable=False, comment="merged into cells, those without any sample too"),
-    Column("seconds", Double, nullable=False, comment="they watched this event"),
+    Column(
+        "visits", Integer, nullable=False, comment="visits merged into cells, including those without samples"
+    ),
+    Column("seconds", Double, nullable=False, comment="sampled seconds of this event"),
     Index(None, "day"),
-    comment="what the cells of an hour were observed in; written with them, so that both always agree",
+    comment="exposure of the cells of an hour; written together with them, so that both always agree",
 )

@@ -53,7 +53,7 @@ visit = Table(
     Column("day", Date, nullable=False, comment="UTC day, fixed at the draw by the collector's clock"),
     Column("hour", Integer, nullable=False, comment="hours since 1970 UTC, fixed at the draw"),
     Column("campaign_id", SmallInteger, ForeignKey("campaign.campaign_id"), nullable=False),
-    Column("round", BigInteger, nullable=False, comment="-1: asked for by hand, outside every round"),
+    Column("round", BigInteger, nullable=False, comment="-1: requested manually, not part of a round"),
     Column("machine_id", Integer, ForeignKey("machine.machine_id"), nullable=False),
     Column("stratum_id", Integer, ForeignKey("stratum.stratum_id"), nullable=False),
     Column(
@@ -61,14 +61,14 @@ visit = Table(
         Text,
         nullable=False,
         server_default="",
-        comment="the machine's at the draw: what is reprocessed later keeps it",
+        comment="cluster of the machine at the draw; reprocessing does not change it",
     ),
     Column(
         "kernel",
         Text,
         nullable=False,
         server_default="",
-        comment="likewise; a capture that names its own counts",
+        comment="kernel of the machine at the draw; one stated in the capture takes precedence",
     ),
     Column("population", Integer, nullable=False, comment="machines in the stratum at the draw"),
     Column("drawn", Integer, nullable=False, comment="machines drawn from the stratum in this round"),
@@ -76,20 +76,20 @@ visit = Table(
         "probability",
         Double,
         nullable=False,
-        comment="of this machine being drawn, 0…1; 0 for a visit by hand",
+        comment="of this machine being drawn, 0…1; 0 for a manually requested visit",
     ),
     Column("drawn_at", utc, nullable=False),
-    Column("started_at", utc, comment="call made"),
+    Column("started_at", utc, comment="when the gateway was called"),
     Column("ended_at", utc),
     Column("outcome", Text, nullable=False, server_default="drawn"),
-    Column("detail", Text, nullable=False, server_default="", comment="what happened, a sentence"),
-    Column("seconds", Double, comment="of the window really sampled; NULL unless answered"),
+    Column("detail", Text, nullable=False, server_default="", comment="reason of the outcome, a sentence"),
+    Column("seconds", Double, comment="length of the sampled window; NULL unless answered"),
     Column("utilisation", Double, comment="busy share of the machine, 0…1; NULL: not known"),
     Column("clock_skew_s", Double, comment="machine's wall clock − collector's; NULL: not known"),
     Column(
         "collector_id",
         Uuid,
-        comment="run of the collector that makes it; NULL: by hand, or drawn before leases were kept",
+        comment="run of the collector that makes it; NULL: requested manually, or drawn before leases were introduced",
     ),
     CheckConstraint(
         "outcome in ('drawn', 'answered', 'unreachable', 'refused', 'timeout', 'garbage', 'failed', 'lost')",
@@ -106,17 +106,21 @@ collector_lease = Table(
     "collector_lease",
     metadata,
     Column("collector_id", Uuid, primary_key=True, comment="of one run of a collector"),
-    Column("since", utc, nullable=False, comment="since when the lease was renewed without a gap"),
+    Column(
+        "since", utc, nullable=False, comment="start of the time in which the lease was renewed without a gap"
+    ),
     Column("alive_until", utc, nullable=False, comment="its open visits end as lost once this has passed"),
-    comment="collectors that run, by the database's clock; renewed every few seconds",
+    comment="running collectors; times are by the database's clock, and renewed every few seconds",
 )
 
 capture = Table(
     "capture",
     metadata,
     Column("visit_id", Uuid, ForeignKey("visit.visit_id"), primary_key=True),
-    Column("day", Date, nullable=False, comment="the visit's"),
-    Column("blob", Text, nullable=False, comment="key in the archive; '' once it was old enough to go"),
+    Column("day", Date, nullable=False, comment="day of the visit"),
+    Column(
+        "blob", Text, nullable=False, comment="key in the archive; '' once it was deleted because of its age"
+    ),
     Column("bytes", BigInteger, nullable=False, comment="of the blob"),
     Column("raw_bytes", BigInteger, nullable=False, comment="after decompression"),
     Column("sha256", LargeBinary, nullable=False, comment="of the blob"),
@@ -126,12 +130,10 @@ capture = Table(
         SmallInteger,
         nullable=False,
         server_default="0",
-        comment="captures of one need the same binaries: hash of the program with most samples",
+        comment="hash of the program with most samples: captures of one partition need the same binaries",
     ),
     Column("archived_at", utc, nullable=False, server_default=now),
-    Column(
-        "wanted", Integer, nullable=False, server_default="1", comment="generation that should be ingested"
-    ),
+    Column("wanted", Integer, nullable=False, server_default="1", comment="generation to be ingested"),
     Column(
         "ingested",
         Integer,
@@ -148,15 +150,17 @@ capture = Table(
         comment="its day's partitions were dropped before generation `wanted` was ingested; no facts",
     ),
     Column("attempts", Integer, nullable=False, server_default="0", comment="ingestions tried for `wanted`"),
-    Column("leased_until", utc, comment="a worker has it, or it rests after a failure, until then"),
+    Column(
+        "leased_until", utc, comment="a worker holds it, or it is not retried after a failure, until then"
+    ),
     Column(
         "failure", Text, nullable=False, server_default="", comment="why the last attempt failed, a sentence"
     ),
-    Column("quarantined", Text, comment="why it is no longer tried; NULL: it is"),
+    Column("quarantined", Text, comment="reason why it is no longer tried; NULL: not quarantined"),
     Column(
         "newer_format",
         Integer,
-        comment="it was quarantined because its layout is this one, newer than the program; NULL: not for that",
+        comment="its format version, if it was quarantined because that is newer than the program's; else NULL",
     ),
     Index(None, "day"),
     Index(None, "ingested_at"),
@@ -185,7 +189,7 @@ capture = Table(
         postgresql_where=text("ingested > 0 and ingested < wanted and quarantined is null"),
     ),
     Index("ix_capture_quarantined", "newer_format", postgresql_where=text("quarantined is not null")),
-    comment="a raw capture in the archive, and what remains to be done with it",
+    comment="a raw capture in the archive, and the state of its ingestion",
 )
 
 coverage = Table(
@@ -196,12 +200,17 @@ coverage = Table(
     Column("hour", Integer, primary_key=True, comment="hours since 1970 UTC"),
     Column("utilisation_class", SmallInteger, primary_key=True, comment="0…3; -1: not known"),
     Column("day", Date, nullable=False),
-    Column("population", Integer, nullable=False, comment="machines in the stratum, largest in the hour"),
+    Column(
+        "population",
+        Integer,
+        nullable=False,
+        comment="largest number of machines in the stratum within the hour",
+    ),
     Column("drawn", Integer, nullable=False, comment="visits; one that has not ended counts in class -1"),
     Column("answered", Integer, nullable=False),
-    Column("failed", Integer, nullable=False, comment="ended without a capture, whatever the reason"),
-    Column("seconds", Double, nullable=False, comment="answered seconds"),
-    comment="what weights are computed from, at query time (DESIGN §4)",
+    Column("failed", Integer, nullable=False, comment="visits that ended without a capture, for any reason"),
+    Column("seconds", Double, nullable=False, comment="sampled seconds of answered visits"),
+    comment="inputs of the weights, which are computed at query time (docs/numbers.md)",
 )
 
 covered_time = Table(
@@ -209,7 +218,7 @@ covered_time = Table(
     metadata,
     Column("campaign_id", SmallInteger, primary_key=True),
     Column("begins", utc, primary_key=True),
-    Column("ends", utc, nullable=False, comment="of the last round's time; it is extended by the next round"),
+    Column("ends", utc, nullable=False, comment="end of the last round; the next round extends it"),
     Index(None, "campaign_id", "ends"),
-    comment="runs of rounds that followed each other: visits of no other time were drawn",
+    comment="runs of consecutive rounds; no visits were drawn at other times",
 )

@@ -55,7 +55,7 @@ def strata(earlier: Strata | None, later: Strata | None) -> Strata | None:
         population=np.concatenate((earlier.population, later.population)),
         covered_s=np.concatenate((earlier.covered_s, later.covered_s)),
         drawn=np.concatenate((earlier.drawn, later.drawn)),
-        asked_s=earlier.asked_s + later.asked_s,
+        selected_s=earlier.selected_s + later.selected_s,
         total_covered_s=total,
         machines=machine_s / total if total > 0 else 0.0,
         alike=np.concatenate((earlier.alike, later.alike)),

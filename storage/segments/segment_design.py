@@ -96,7 +96,7 @@ class Designs:
             strata = self.strata(campaign_id, selection.start, selection.end)
         if strata is None or campaign_id is None:
             asked = (selection.end - selection.start).total_seconds()
-            return Design(Coverage(random=False, asked_s=asked), None, np.zeros(0, np.int64)), None
+            return Design(Coverage(random=False, selected_s=asked), None, np.zeros(0, np.int64)), None
         watched = self.watched(selection, campaign_id, kind, stacks=stacks, parts=parts)
         return random_design(strata, watched, approximate=parts < WHOLE, gauge=kind.gauge)
 

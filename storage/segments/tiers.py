@@ -303,10 +303,10 @@ class TieredReading(StoreReading):
         """Like `storage.query.estimation.sampling_design.read_design`, for `parts` of the `WHOLE` parts of visits."""
         campaign_id = campaign_of(self.connection, split.whole)
         strata = None if campaign_id is None else self._strata(split, campaign_id)
-        asked_s = (split.whole.end - split.whole.start).total_seconds()
+        selected_s = (split.whole.end - split.whole.start).total_seconds()
         missing = self.files.missing(split.earlier.start, split.earlier.end)
         if strata is None or campaign_id is None:
-            return Design(Coverage(random=False, asked_s=asked_s, missing=missing), None, _NONE), None
+            return Design(Coverage(random=False, selected_s=selected_s, missing=missing), None, _NONE), None
         watched = self.files.designs.watched(split.earlier, campaign_id, kind, stacks=stacks, parts=parts)
         if split.later is not None:
             later = read_watched(
@@ -318,7 +318,7 @@ class TieredReading(StoreReading):
                 only=None if parts == WHOLE else in_part(visit.c.visit_id, parts),
             )
             watched = concatenation.watched(watched, later)
-        strata = replace(strata, asked_s=asked_s, missing=missing)
+        strata = replace(strata, selected_s=selected_s, missing=missing)
         return random_design(strata, watched, approximate=parts < WHOLE, gauge=kind.gauge)
 
     def _strata(self, split: _Split, campaign_id: int) -> Strata | None:

@@ -41,8 +41,8 @@ class Holdings:
     unresolved_cpu_s: Float
     estimated: Sequence[Estimate | None]
     """Estimates of `unresolved_cpu_s`: share of the fleet's CPU time, and core-seconds in the weighted time."""
-    weighed_s: float
-    """Seconds that the estimates cover (`Coverage.weighed_s`); 0 without a random design."""
+    estimated_s: float
+    """Seconds that the estimates cover (`Coverage.estimated_s`); 0 without a random design."""
 
     def __len__(self) -> int:
         return len(self.binary_id)
@@ -62,7 +62,7 @@ def read_holdings(
     ids = sums.ints("binary_id")[order]
     nameless = _nameless(connection, selection, among_them)
     of = np.searchsorted(ids, nameless.ints("binary_id"))
-    estimated, weighed_s = _estimated(connection, selection, nameless, of, len(ids))
+    estimated, estimated_s = _estimated(connection, selection, nameless, of, len(ids))
     return Holdings(
         binary_id=ids,
         samples=sums.ints("samples")[order],
@@ -72,7 +72,7 @@ def read_holdings(
         cpu_s=sums.ints("cpu_ns")[order] / 1e9,
         unresolved_cpu_s=sums.ints("unresolved_cpu_ns")[order] / 1e9,
         estimated=estimated,
-        weighed_s=weighed_s,
+        estimated_s=estimated_s,
     )
 
 
@@ -148,7 +148,7 @@ def _estimated(
         y=y[pairs],
         rows=number,
     )
-    return estimates(found.scaled(1e-9), number), design.coverage.weighed_s
+    return estimates(found.scaled(1e-9), number), design.coverage.estimated_s
 
 
 def _cpu_ns(

@@ -55,8 +55,8 @@ def is_answered(connection: Connection, binary_key: str, *, with_lines: bool) ->
     newest = func.coalesce(select(func.max(changes.c.at)).scalar_subquery(), literal("-infinity"))
     asked = select(reprocessing.c.reprocessing_id).where(
         reprocessing.c.binary_key == binary_key,
-        reprocessing.c.asked_at > func.now() - CACHED,
-        reprocessing.c.asked_at >= newest,
+        reprocessing.c.requested_at > func.now() - CACHED,
+        reprocessing.c.requested_at >= newest,
     )
     if with_lines:
         asked = asked.where(~reprocessing.c.nameless)
@@ -86,7 +86,7 @@ def _changes(since: ColumnElement[Any], binary_key: str | None = None, *, of_kno
 
 
 def _last_asked(key: ColumnElement[str]) -> ColumnElement[Any]:
-    asked: Select[Any] = select(func.max(reprocessing.c.asked_at)).where(reprocessing.c.binary_key == key)
+    asked: Select[Any] = select(func.max(reprocessing.c.requested_at)).where(reprocessing.c.binary_key == key)
     return func.coalesce(asked.correlate_except(reprocessing).scalar_subquery(), literal("-infinity"))
 
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from sqlalchemy import Connection, func, literal, select, union_all
 
 from storage.query.estimation.estimates import Estimate
-from storage.schema import binary, debug_file, symbol_ask
+from storage.schema import binary, debug_file, symbol_request
 from storage.symbols import absences, caches, candidates, reprocessing, requests
 from storage.symbols.absences import Absence
 from storage.symbols.binary_usage import Holdings, read_holdings
@@ -68,12 +68,12 @@ class BinarySymbols:
     unresolved_cpu_s: float
     estimated: Estimate | None
     """Nameless time as a share of the fleet's CPU and in core-seconds; None: visits were not drawn at random."""
-    weighed_s: float
+    estimated_s: float
     """Seconds that the estimate covers: core-seconds divided by this are cores."""
     files: tuple[DebugFile, ...]
     """Candidates, best first, rejected ones last."""
     builds: tuple[BuildState, ...]
-    asked: tuple[RequestState, ...]
+    requests: tuple[RequestState, ...]
     disputed: bool
     """Machines gave different symbols, and there are none from another origin."""
     reprocessing: Reprocessing | None
@@ -89,7 +89,7 @@ class SymbolsPage:
     """Number of binaries in the whole list."""
     start: datetime
     end: datetime
-    weighed_s: float
+    estimated_s: float
     """Seconds that the estimates cover: core-seconds divided by this are cores."""
 
 
@@ -112,7 +112,7 @@ def read_symbols(
     known = _known(connection, held, which, matching)
     known.sort(key=lambda one: _rank(held, one, order))
     page = known[offset : offset + limit]
-    return SymbolsPage(tuple(_rows(connection, held, page)), len(known), start, end, held.weighed_s)
+    return SymbolsPage(tuple(_rows(connection, held, page)), len(known), start, end, held.estimated_s)
 
 
 def read_binary(
@@ -219,9 +219,11 @@ def _rows(connection: Connection, held: Holdings, found: Sequence[_Binary]) -> l
     keys = [one.key for one in found]
     files = candidates.every_of(connection, keys)
     builds = caches.states_of(connection, keys)
-    asked = requests.asked_for(connection, keys)
+    requested = requests.requests_by_binary(connection, keys)
     again = reprocessing.latest(connection, keys)
-    disputed: set[str] = set(connection.scalars(requests.disputed().where(symbol_ask.c.binary_key.in_(keys))))
+    disputed: set[str] = set(
+        connection.scalars(requests.disputed().where(symbol_request.c.binary_key.in_(keys)))
+    )
     return [
         BinarySymbols(
             binary_key=one.key,
@@ -238,10 +240,10 @@ def _rows(connection: Connection, held: Holdings, found: Sequence[_Binary]) -> l
             cpu_s=0.0 if one.place < 0 else float(held.cpu_s[one.place]),
             unresolved_cpu_s=0.0 if one.place < 0 else float(held.unresolved_cpu_s[one.place]),
             estimated=None if one.place < 0 else held.estimated[one.place],
-            weighed_s=held.weighed_s,
+            estimated_s=held.estimated_s,
             files=tuple(files.get(one.key, ())),
             builds=tuple(builds.get(one.key, ())),
-            asked=tuple(asked.get(one.key, ())),
+            requests=tuple(requested.get(one.key, ())),
             disputed=one.key in disputed,
             reprocessing=again.get(one.key),
         )

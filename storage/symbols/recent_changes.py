@@ -38,7 +38,7 @@ def changed_since(connection: Connection, since: datetime | None) -> News:
     changes = union_all(
         *(
             select(moment.table.c.binary_key, moment.label("at")).where(moment > after)
-            for moment in (debug_file.c.changed_at, symcache.c.built_at, reprocessing.c.asked_at)
+            for moment in (debug_file.c.changed_at, symcache.c.built_at, reprocessing.c.requested_at)
         )
     ).subquery()
     rows = connection.execute(

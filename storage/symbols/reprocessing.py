@@ -51,7 +51,7 @@ class Reprocessing:
     reprocessing_id: int
     binary_key: str
     why: str
-    asked_at: datetime
+    requested_at: datetime
     finished_at: datetime | None
     renamed: int
     """Functions that were renamed in place beforehand."""
@@ -153,7 +153,7 @@ def _collect(connection: Connection, reprocessing_id: int, *, late: bool) -> int
         capture.c.blob != "",
     ]
     if late:
-        conditions.append(capture.c.ingested_at < reprocessing.c.asked_at + LATE)
+        conditions.append(capture.c.ingested_at < reprocessing.c.requested_at + LATE)
     found = (
         select(literal(reprocessing_id, Integer), capture_binary.c.visit_id, capture_binary.c.day)
         .select_from(reprocessing)
@@ -207,7 +207,7 @@ def _outstanding(connection: Connection, limit: int) -> int:
 def _end(connection: Connection) -> None:
     over = connection.scalars(
         select(reprocessing.c.reprocessing_id).where(
-            reprocessing.c.finished_at.is_(None), reprocessing.c.asked_at < func.clock_timestamp() - LATE
+            reprocessing.c.finished_at.is_(None), reprocessing.c.requested_at < func.clock_timestamp() - LATE
         )
     ).all()
     for id_ in over:
@@ -266,7 +266,7 @@ def _reprocessing(row: Row[Any]) -> Reprocessing:
         reprocessing_id=row.reprocessing_id,
         binary_key=row.binary_key,
         why=row.why,
-        asked_at=row.asked_at,
+        requested_at=row.requested_at,
         finished_at=row.finished_at,
         renamed=row.renamed,
         captures=row.captures,

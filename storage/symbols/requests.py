@@ -35,7 +35,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import array, insert
 
-from storage.schema import binary, capture_binary, debug_file, machine, symbol_ask, visit
+from storage.schema import binary, capture_binary, debug_file, machine, symbol_request, visit
 from storage.symbols.keys import sentence
 from storage.symbols.kinds import FileKind, Quality
 
@@ -61,7 +61,7 @@ WANTS: Final[Mapping[str, FileKind]] = {
 class RequestOutcome(StrEnum):
     """The result of a request; the texts are stored."""
 
-    REQUESTED = "asked"
+    PENDING = "pending"
     """Not answered yet."""
     GOT = "got"
     """The answer is in use."""
@@ -110,10 +110,10 @@ class SymbolRequest:
     """From 1: requests for the binary so far, this one included."""
 
 
-def wanted(connection: Connection, *, limit: int = 100, askable: bool = False) -> list[WantedBinary]:
+def wanted(connection: Connection, *, limit: int = 100, requestable: bool = False) -> list[WantedBinary]:
     """Binaries without symbols, those that hide the most samples of the last day first.
 
-    `askable`: only binaries that may be requested from a gateway now; unconfirmed answers that need a second machine
+    `requestable`: only binaries that may be requested from a gateway now; unconfirmed answers that need a second machine
     come first. A file without a build-id or content key is excluded: its symbols could not be matched to it.
     """
     hidden = func.sum(capture_binary.c.unresolved)
@@ -127,17 +127,18 @@ def wanted(connection: Connection, *, limit: int = 100, askable: bool = False) -
             binary.c.kind.in_([kind for kind, wants in WANTS.items() if wants is FileKind.KALLSYMS]),
         ),
     )
-    unconfirmed = select(symbol_ask.c.binary_key).where(
-        symbol_ask.c.binary_key == binary.c.key, symbol_ask.c.outcome == RequestOutcome.UNCONFIRMED.value
+    unconfirmed = select(symbol_request.c.binary_key).where(
+        symbol_request.c.binary_key == binary.c.key,
+        symbol_request.c.outcome == RequestOutcome.UNCONFIRMED.value,
     )
     conditions = []
-    if askable:
-        rests = select(symbol_ask.c.binary_key).where(
-            symbol_ask.c.binary_key == binary.c.key,
+    if requestable:
+        rests = select(symbol_request.c.binary_key).where(
+            symbol_request.c.binary_key == binary.c.key,
             or_(
-                symbol_ask.c.again_at.is_(None),
-                symbol_ask.c.again_at > func.clock_timestamp(),
-                symbol_ask.c.attempts >= ATTEMPTS_LIMIT,
+                symbol_request.c.again_at.is_(None),
+                symbol_request.c.again_at > func.clock_timestamp(),
+                symbol_request.c.attempts >= ATTEMPTS_LIMIT,
             ),
         )
         unnamed = and_(binary.c.key.startswith("path:"), binary.c.kind.in_(["file", "vdso"]))
@@ -154,13 +155,13 @@ def wanted(connection: Connection, *, limit: int = 100, askable: bool = False) -
             *conditions,
         )
         .group_by(binary.c.binary_id)
-        .order_by(*([unconfirmed.exists().desc()] if askable else []), hidden.desc(), binary.c.key)
+        .order_by(*([unconfirmed.exists().desc()] if requestable else []), hidden.desc(), binary.c.key)
         .limit(limit)
     )
     return [WantedBinary(row.key, row.name, row.path, row.kind, int(row.unresolved)) for row in rows]
 
 
-def claim_ask(
+def claim_request(
     connection: Connection,
     *,
     per_hour: int,
@@ -174,35 +175,35 @@ def claim_ask(
     """
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
     hour_ago = func.clock_timestamp() - timedelta(hours=1)
-    if _asks_since(connection, hour_ago) >= per_hour:
+    if _requests_since(connection, hour_ago) >= per_hour:
         return None
-    for want in wanted(connection, askable=True):
+    for want in wanted(connection, requestable=True):
         kind = wants.get(want.binary_kind)
         if kind is None:
             continue
         before = connection.execute(
-            select(symbol_ask).where(
-                symbol_ask.c.binary_key == want.binary_key, symbol_ask.c.kind == kind.value
+            select(symbol_request).where(
+                symbol_request.c.binary_key == want.binary_key, symbol_request.c.kind == kind.value
             )
         ).one_or_none()
         attempts = 0 if before is None else before.attempts
-        but = [] if before is None else before.asked
-        times = [] if before is None else before.asked_times
+        but = [] if before is None else before.machine_ids
+        times = [] if before is None else before.requested_times
         found = _machine_with(connection, want.binary_key, but=but, rest=machine_rest)
         if found is None:
             continue
         row = {
             "machine_id": found.machine_id,
-            "asked_at": func.clock_timestamp(),
-            "outcome": RequestOutcome.REQUESTED.value,
+            "requested_at": func.clock_timestamp(),
+            "outcome": RequestOutcome.PENDING.value,
             "detail": "",
             "attempts": attempts + 1,
-            "asked": [*but, found.machine_id],
-            "asked_times": array([*map(literal, times), func.clock_timestamp()]),
+            "machine_ids": [*but, found.machine_id],
+            "requested_times": array([*map(literal, times), func.clock_timestamp()]),
             "again_at": func.clock_timestamp() + ANSWER_WITHIN,
         }
         connection.execute(
-            insert(symbol_ask)
+            insert(symbol_request)
             .values(binary_key=want.binary_key, kind=kind.value, **row)
             .on_conflict_do_update(index_elements=["binary_key", "kind"], set_=row)
         )
@@ -221,23 +222,23 @@ def claim_ask(
 
 
 def note_answer(
-    connection: Connection, ask: SymbolRequest, outcome: RequestOutcome, detail: str = ""
+    connection: Connection, request: SymbolRequest, outcome: RequestOutcome, detail: str = ""
 ) -> bool:
     """Record how the request ended; False: it expired, and another machine got a request since.
 
     After `GOT` and `DISPUTED` no further request follows. Otherwise another may, `ATTEMPTS_LIMIT` in all: at once
     after `UNCONFIRMED`, an hour later after any other outcome, then two hours, and so on.
     """
-    rest = timedelta() if outcome == RequestOutcome.UNCONFIRMED else FIRST_REST * 2 ** (ask.attempt - 1)
-    over = outcome in {RequestOutcome.GOT, RequestOutcome.DISPUTED} or ask.attempt >= ATTEMPTS_LIMIT
+    rest = timedelta() if outcome == RequestOutcome.UNCONFIRMED else FIRST_REST * 2 ** (request.attempt - 1)
+    over = outcome in {RequestOutcome.GOT, RequestOutcome.DISPUTED} or request.attempt >= ATTEMPTS_LIMIT
     return bool(
         connection.execute(
-            update(symbol_ask)
+            update(symbol_request)
             .where(
-                symbol_ask.c.binary_key == ask.binary_key,
-                symbol_ask.c.kind == ask.kind.value,
-                symbol_ask.c.attempts == ask.attempt,
-                symbol_ask.c.outcome == RequestOutcome.REQUESTED.value,
+                symbol_request.c.binary_key == request.binary_key,
+                symbol_request.c.kind == request.kind.value,
+                symbol_request.c.attempts == request.attempt,
+                symbol_request.c.outcome == RequestOutcome.PENDING.value,
             )
             .values(
                 outcome=outcome.value,
@@ -251,23 +252,25 @@ def note_answer(
 def reopen(connection: Connection, binary_key: str, why: str) -> None:
     """Discard the answer in use: request the binary from the next machine without a request so far, if any."""
     connection.execute(
-        update(symbol_ask)
-        .where(symbol_ask.c.binary_key == binary_key, symbol_ask.c.outcome == RequestOutcome.GOT.value)
+        update(symbol_request)
+        .where(
+            symbol_request.c.binary_key == binary_key, symbol_request.c.outcome == RequestOutcome.GOT.value
+        )
         .values(
             outcome=RequestOutcome.UNCONFIRMED.value,
             detail=sentence(why),
-            again_at=case((symbol_ask.c.attempts < ATTEMPTS_LIMIT, func.clock_timestamp())),
+            again_at=case((symbol_request.c.attempts < ATTEMPTS_LIMIT, func.clock_timestamp())),
         )
     )
 
 
 def disputed() -> Select[Any]:
     """Keys of binaries whose machines gave different symbols, and that have no symbols from another origin."""
-    return select(symbol_ask.c.binary_key).where(
-        symbol_ask.c.outcome == RequestOutcome.DISPUTED.value,
+    return select(symbol_request.c.binary_key).where(
+        symbol_request.c.outcome == RequestOutcome.DISPUTED.value,
         ~select(debug_file.c.debug_file_id)
         .where(
-            debug_file.c.binary_key == symbol_ask.c.binary_key,
+            debug_file.c.binary_key == symbol_request.c.binary_key,
             debug_file.c.rejected.is_(None),
             debug_file.c.quality >= int(Quality.SYMTAB),
         )
@@ -281,7 +284,7 @@ class RequestState:
 
     kind: FileKind
     machine: str
-    asked_at: datetime
+    requested_at: datetime
     outcome: RequestOutcome
     detail: str
     attempts: int
@@ -289,25 +292,25 @@ class RequestState:
     """Another machine may get a request from this moment on; None: never."""
 
 
-def asked(connection: Connection, binary_key: str) -> list[RequestState]:
+def requests_of(connection: Connection, binary_key: str) -> list[RequestState]:
     """States of the requests for a binary, for display."""
-    return asked_for(connection, [binary_key]).get(binary_key, [])
+    return requests_by_binary(connection, [binary_key]).get(binary_key, [])
 
 
-def asked_for(connection: Connection, binary_keys: Iterable[str]) -> dict[str, list[RequestState]]:
-    """Like `asked`, for several binaries, by key."""
+def requests_by_binary(connection: Connection, binary_keys: Iterable[str]) -> dict[str, list[RequestState]]:
+    """Like `requests_of`, for several binaries, by key."""
     rows = connection.execute(
-        select(symbol_ask, machine.c.name)
-        .join(machine, machine.c.machine_id == symbol_ask.c.machine_id)
-        .where(symbol_ask.c.binary_key.in_(list(binary_keys)))
-        .order_by(symbol_ask.c.kind)
+        select(symbol_request, machine.c.name)
+        .join(machine, machine.c.machine_id == symbol_request.c.machine_id)
+        .where(symbol_request.c.binary_key.in_(list(binary_keys)))
+        .order_by(symbol_request.c.kind)
     )
     found: dict[str, list[RequestState]] = {}
     for row in rows:
         state = RequestState(
             kind=FileKind(row.kind),
             machine=row.name,
-            asked_at=row.asked_at,
+            requested_at=row.requested_at,
             outcome=RequestOutcome(row.outcome),
             detail=row.detail,
             attempts=row.attempts,
@@ -317,20 +320,20 @@ def asked_for(connection: Connection, binary_keys: Iterable[str]) -> dict[str, l
     return found
 
 
-def _asks() -> TableValuedAlias:
-    """(machine_id, at): the individual requests in a row of `symbol_ask`."""
-    pairs = func.unnest(symbol_ask.c.asked, symbol_ask.c.asked_times)
+def _requests() -> TableValuedAlias:
+    """(machine_id, at): the individual requests in a row of `symbol_request`."""
+    pairs = func.unnest(symbol_request.c.machine_ids, symbol_request.c.requested_times)
     return pairs.table_valued(
         column("machine_id", Integer), column("at", DateTime(timezone=True))
     ).render_derived()
 
 
-def _asks_since(connection: Connection, moment: ColumnElement[datetime]) -> int:
-    asks = _asks()
+def _requests_since(connection: Connection, moment: ColumnElement[datetime]) -> int:
+    requests = _requests()
     found = (
         select(func.count())
-        .select_from(symbol_ask.join(asks, true()))
-        .where(symbol_ask.c.asked_at > moment, asks.c.at > moment)
+        .select_from(symbol_request.join(requests, true()))
+        .where(symbol_request.c.requested_at > moment, requests.c.at > moment)
     )
     return connection.execute(found).scalar_one()
 
@@ -339,13 +342,13 @@ def _machine_with(
     connection: Connection, binary_key: str, *, but: Sequence[int], rest: timedelta
 ) -> Row[int, str, str, UUID] | None:
     """The last machine that ran the binary, is enabled in the inventory, and got no request within `rest`."""
-    asks = _asks()
+    requests = _requests()
     rests = (
-        select(asks.c.machine_id)
-        .select_from(symbol_ask.join(asks, true()))
+        select(requests.c.machine_id)
+        .select_from(symbol_request.join(requests, true()))
         .where(
-            symbol_ask.c.asked_at > func.clock_timestamp() - rest,
-            asks.c.at > func.clock_timestamp() - rest,
+            symbol_request.c.requested_at > func.clock_timestamp() - rest,
+            requests.c.at > func.clock_timestamp() - rest,
         )
     )
     known = machine.alias("known")

@@ -47,7 +47,7 @@ from storage.schema import (
     source_path,
     symbol_absence,
     symbol_answer,
-    symbol_ask,
+    symbol_request,
     symcache,
 )
 from storage.symbols import symbol_blobs
@@ -176,7 +176,7 @@ def _drop_fetched(connection: Connection, most: int) -> int:
 def _drop_notes(connection: Connection, days: int) -> int:
     return (
         _drop(connection, symbol_absence, symbol_absence.c.until < func.now())
-        + _drop(connection, symbol_ask, symbol_ask.c.asked_at < func.now() - timedelta(days=days))
+        + _drop(connection, symbol_request, symbol_request.c.requested_at < func.now() - timedelta(days=days))
         + _drop(connection, symbol_answer, symbol_answer.c.answered_at < func.now() - timedelta(days=days))
         + _drop(connection, reprocessing, reprocessing.c.finished_at < func.now() - FINISHED)
     )

@@ -75,7 +75,7 @@ def test_the_headline_says_what_stands_behind_the_numbers(page: Page):
     expect(headline(page)).to_contain_text("over 1 h on 1,000 machines")
     expect(headline(page)).to_contain_text(f"{VISITS} visits drawn, {VISITS} ingested")
     # The campaign drew visits in the running hour only, so the covered part of the range depends on the minute.
-    covered = totals["covered_seconds"] / totals["asked_seconds"]
+    covered = totals["covered_seconds"] / totals["selected_seconds"]
     expect(headline(page)).to_contain_text("data for")
     expect(headline(page).locator(".warn")).to_have_count(1 if covered < 0.9 else 0)
 

@@ -1,4 +1,4 @@
-"""GIVEN visits ingested, reprocessed, merged or waiting WHEN a selection is asked THEN cells say what chunks say."""
+"""GIVEN visits ingested, reprocessed, merged or waiting WHEN a selection is queried THEN cells and chunks give the same answer."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -96,7 +96,7 @@ def check_alike(queries: QueryEngine, selection: Selection, by: str, *, path: se
     assert found.totals.visits_drawn == expected.totals.visits_drawn
     assert found.totals.visits_ingested == expected.totals.visits_ingested
     assert found.totals.covered_seconds == expected.totals.covered_seconds
-    assert found.totals.weighed_seconds == expected.totals.weighed_seconds
+    assert found.totals.estimated_seconds == expected.totals.estimated_seconds
     assert found.totals.uncovered_share == pytest.approx(expected.totals.uncovered_share)
     assert numbers(found.totals.estimate) == (
         expected.totals.estimate and pytest.approx(numbers(expected.totals.estimate), rel=1e-6)
@@ -353,7 +353,7 @@ class TestDaysWhoseFactsAreGone:
             TableQuestion(minutes(24 * HOUR, 48 * HOUR, focus="."), ("function",), Page())
         ).totals
         assert both.path == second.path == "chunks"
-        assert both.asked_seconds == 2 * second.asked_seconds
+        assert both.selected_seconds == 2 * second.selected_seconds
         assert both.covered_seconds == second.covered_seconds > 0
         assert both.visits_ingested == second.visits_ingested == 8
         assert both.estimate == second.estimate

@@ -1,4 +1,4 @@
-"""GIVEN visits of a random design WHEN a selection is asked THEN every figure is what plain Python reckons."""
+"""GIVEN visits of a random design WHEN a selection is queried THEN every figure equals that of plain Python."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -182,22 +182,22 @@ def test_without_failures_a_second_watched_stands_for_its_share_of_the_stratums_
     assert estimate.value == pytest.approx(expected)
     assert estimate.lo < expected < estimate.hi
     totals = answer.totals
-    assert (totals.asked_seconds, totals.covered_seconds, totals.population) == (3600, 3600, 140)
+    assert (totals.selected_seconds, totals.covered_seconds, totals.population) == (3600, 3600, 140)
     assert (totals.visits_drawn, totals.visits_ingested, totals.uncovered_share) == (5, 5, 0)
     assert answer.rows[0].visits == 4
 
 
-def test_time_without_rounds_is_told_and_not_extrapolated_over(engine: Engine, queries: QueryEngine):
+def test_time_without_rounds_is_reported_and_not_extrapolated_over(engine: Engine, queries: QueryEngine):
     visits = [Drawn(60 * h + 30, "east", 0.5, 5.0, (10, 0, 0)) for h in (1, 1, 4, 4)]
     ingest(engine, visits, rounds=[(85, 100), (265, 275), (280, 305), (302, 310)])
     totals = queries.ask(TableQuestion(minutes(0, 600), ("function",), Page())).totals
-    assert totals.asked_seconds == 600 * 60
+    assert totals.selected_seconds == 600 * 60
     assert totals.covered_seconds == 60 * (15 + 10 + 20), "nothing of the sixth hour, that drew nobody"
     assert totals.estimate.value == pytest.approx(147 * 2700 / 20 * 40 * PERIOD), "the strata are one group"
     assert totals.uncovered_share == 0
 
 
-def test_a_day_on_which_nothing_ingested_is_told(engine: Engine, queries: QueryEngine):
+def test_a_day_without_ingested_visits_is_reported(engine: Engine, queries: QueryEngine):
     day = 24 * 60
     ingest(engine, [Drawn(0, "east", 0.5, 5.0, (1, 0, 0))] * 2 + [Drawn(day, "east", 0.5, None)])
     totals = queries.ask(TableQuestion(minutes(0, 2 * day), ("function",), Page())).totals

@@ -116,15 +116,15 @@ def test_the_document_says_what_was_found(ingested: Engine, queries: QueryEngine
     assert first.because is None
     assert first.cores is not None
     assert first.cores.lo > 0, "more cores run it, not only a larger share"
-    assert {mover.because.reason for mover in others if mover.because} <= {"not_asked"}
+    assert {mover.because.reason for mover in others if mover.because} <= {"not_computed"}
     assert (found.examined, found.rows_total, found.labels) == (5, 5, ("version", "compiler"))
 
 
-def test_only_what_was_asked_for_is_explained(
+def test_causes_are_computed_only_as_requested(
     ingested: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ):
     nothing = queries.ask(MoversQuestion(NOW, BASE, explain=0))
-    assert {mover.because.reason for mover in nothing.movers if mover.because} == {"not_asked"}
+    assert {mover.because.reason for mover in nothing.movers if mover.because} == {"not_computed"}
     alike = queries.ask(MoversQuestion(NOW, BASE, labels=("platform", "application")))
     assert alike.movers[0].because is not None
     assert (alike.movers[0].because.reason, alike.labels) == ("constant", ())

@@ -1,4 +1,4 @@
-"""GIVEN a collector that was down for hours WHEN a day is asked about THEN its visits stand for the time it was up.
+"""GIVEN a collector that was down for hours WHEN a day is queried THEN its visits stand for the time it was up.
 
 They used to stand for whole hours: of a collector that came back twenty seconds before an hour's end, the hour
 that had just begun came out six times too high.
@@ -71,7 +71,7 @@ def test_each_hour_has_what_was_used_while_rounds_were_drawn(
         assert point.core_seconds.value == pytest.approx(CORES * step.covered_seconds * 1e-9)
     table = queries.ask(TableQuestion(day, ("function",))).totals
     assert table.path == ("cells" if merged else "mixed")
-    assert table.covered_seconds == table.weighed_seconds == 1280
+    assert table.covered_seconds == table.estimated_seconds == 1280
     assert table.estimate.value == pytest.approx(CORES * 1280)
     assert table.population == pytest.approx(200)
 
@@ -80,7 +80,7 @@ def test_a_part_of_an_hour_before_rounds_began_is_not_covered(engine: Engine, qu
     ingest(engine)
     early = Selection(at(7 * 3600), at(8 * 3600 - 10))
     totals = queries.ask(TableQuestion(early, ("function",))).totals
-    assert (totals.asked_seconds, totals.covered_seconds) == (3590, 10)
+    assert (totals.selected_seconds, totals.covered_seconds) == (3590, 10)
     assert totals.estimate.value == pytest.approx(CORES * 10)
     before = Selection(at(7 * 3600), at(7 * 3600 + 1800))
     totals = queries.ask(TableQuestion(before, ("function",))).totals

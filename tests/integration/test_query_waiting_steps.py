@@ -1,4 +1,4 @@
-"""GIVEN a day whose newest visits still wait to be ingested WHEN it is asked step by step THEN no step comes out too low or too high."""
+"""GIVEN a day whose newest visits still wait to be ingested WHEN it is queried by steps THEN no step is biased."""
 
 from datetime import datetime, timedelta
 
@@ -78,7 +78,7 @@ def test_steps_are_what_they_will_be_once_all_has_ingested(engine: Engine, queri
         assert all(
             point.core_seconds.lo < true(hour) < point.core_seconds.hi for hour, point in enumerate(line)
         )
-    assert [step.weighed_seconds for step in series.steps] == [3600] * HOURS
+    assert [step.estimated_seconds for step in series.steps] == [3600] * HOURS
 
 
 def test_a_stratum_that_waits_longer_than_the_others_counts_for_all_its_visits(
@@ -95,7 +95,7 @@ def test_of_a_step_of_which_too_little_has_ingested_nothing_is_said(engine: Engi
     ingest(engine, {"east": (1, 0), "west": (0, 0), "north": (0, 0)})
     series = queries.ask(SeriesQuestion(ASKED, ("function",), step_s=3600))
     last = series.steps[-1]
-    assert (last.visits_waiting, last.covered_seconds, last.weighed_seconds, last.too_few_ingested) == (
+    assert (last.visits_waiting, last.covered_seconds, last.estimated_seconds, last.too_few_ingested) == (
         17,
         3600,
         0,

@@ -44,7 +44,7 @@ def visits_of(ids: list[bytes]) -> MachineVisits:
         weight=none,
         group=none.astype(np.int64),
         weights=None,
-        coverage=Coverage(random=False, asked_s=0.0, ingested=len(ids)),
+        coverage=Coverage(random=False, selected_s=0.0, ingested=len(ids)),
         values={},
         names={},
         among=(),

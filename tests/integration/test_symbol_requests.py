@@ -31,7 +31,7 @@ from storage.ingest.interning import Interner
 from storage.ingest.symbolized import ResolvedFrames
 from storage.inventory import NewMachine
 from storage.query.shapes.operations import read_operations
-from storage.schema import binary, debug_file, machine, symbol_answer, symbol_ask
+from storage.schema import binary, debug_file, machine, symbol_answer, symbol_request
 from storage.symbols import candidates, reprocessing, requests
 from storage.symbols.answers import Standing
 from storage.symbols.missing_symbols import Which
@@ -143,7 +143,7 @@ def gives(*, kernel: bytes = TABLE, file: bytes = FILE) -> Symbols:
 
 def outcome(engine: Engine, build_id: bytes) -> tuple[RequestOutcome, str]:
     with engine.connect() as connection:
-        [state] = requests.asked(connection, build_id.hex())
+        [state] = requests.requests_of(connection, build_id.hex())
     return state.outcome, state.detail
 
 
@@ -151,8 +151,8 @@ def rest_is_over(engine: Engine) -> None:
     """A machine is left alone for an hour after it was asked."""
     with engine.begin() as connection:
         connection.exec_driver_sql(
-            "UPDATE symbol_ask SET asked_at = asked_at - interval '61 minutes',"
-            " asked_times = ARRAY(SELECT at - interval '61 minutes' FROM unnest(asked_times) AS at)"
+            "UPDATE symbol_request SET requested_at = requested_at - interval '61 minutes',"
+            " requested_times = ARRAY(SELECT at - interval '61 minutes' FROM unnest(requested_times) AS at)"
         )
 
 
@@ -241,7 +241,7 @@ def test_what_went_wrong_is_noted_and_nothing_is_kept(
         assert detail
         with engine.begin() as connection:
             assert not connection.execute(select(debug_file)).all()
-            connection.execute(delete(symbol_ask))
+            connection.execute(delete(symbol_request))
 
 
 def test_a_small_fleet_is_asked_as_often_as_a_large_one():
@@ -265,7 +265,7 @@ def test_a_gateway_that_hangs_is_given_up(
         assert look(engine, archive, patience_s=0.3) == 1
         assert "within 0.3 s" in outcome(engine, KERNEL)[1]
         with engine.begin() as connection:
-            connection.execute(delete(symbol_ask))
+            connection.execute(delete(symbol_request))
         stop.set()
         assert look(engine, archive, patience_s=600, stop=stop) == 1
     finally:
@@ -376,8 +376,8 @@ def test_what_machines_dispute_is_said_until_a_person_brings_symbols(
     def told() -> tuple[bool, bool, int]:
         """In the answer about the binary, in the list, and as a metric."""
         details = symbol_documents.details(service, *service.show(PROGRAM.hex()), allowed=True)
-        [ask] = details["asks"]
-        assert (ask["outcome"], ask["machine"]) == ("disputed", "m")
+        [request] = details["requests"]
+        assert (request["outcome"], request["machine"]) == ("disputed", "m")
         assert "received, but it differs from that of another machine (m and n sent different" in plain(
             terminal_tables.details(details)
         )

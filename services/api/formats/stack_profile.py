@@ -162,10 +162,10 @@ def remarks(kind: SampleType, totals: Totals, table: StackTable, name: str) -> I
 
 
 def span(selection: Selection, totals: Totals) -> tuple[int, int]:
-    """(start since 1970, length) in nanoseconds. The length is the weighed time, to which estimates refer."""
+    """(start since 1970, length) in nanoseconds. The length is the estimated time, to which estimates refer."""
     start = _nanoseconds(selection.start)
-    weighed_s = totals.weighed_seconds if totals.design == "random" else 0.0
-    return start, round(weighed_s * 1e9) or _nanoseconds(selection.end) - start
+    estimated_s = totals.estimated_seconds if totals.design == "random" else 0.0
+    return start, round(estimated_s * 1e9) or _nanoseconds(selection.end) - start
 
 
 def _period(table: StackTable) -> int:

@@ -129,10 +129,10 @@ def _fit(answer: "InterferenceAnswer") -> list[Text]:
     error, of_mean = answer.error, answer.baseline_error
     if error is not None and of_mean is not None and error >= of_mean:
         lines.append(Text("The function is no better than the mean.", "yellow"))
-    if answer.strangers:
+    if answer.unknown_neighbour_visits:
         lines.append(
             Text(
-                f"{answer.strangers:,} visits beside other applications are not used: the pressure of those applications is unknown",
+                f"{answer.unknown_neighbour_visits:,} visits beside other applications are not used: the pressure of those applications is unknown",
                 "dim",
             )
         )

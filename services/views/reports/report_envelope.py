@@ -23,7 +23,7 @@ class OfMachines(Protocol):
     """An answer about machines."""
 
     @property
-    def asked(self) -> "MachineSelectionEcho":
+    def selection(self) -> "MachineSelectionEcho":
         """Which machines, and when."""
         ...
 
@@ -83,12 +83,12 @@ def unavailable(because: "Unavailable") -> Text:
 
 def heading(answer: "OfMachines | OfSamples") -> Text:
     """Times, matchers and campaign."""
-    asked = answer.asked if hasattr(answer, "asked") else answer.selection
-    start, end = (time[:16].replace("T", " ") for time in (asked.from_, asked.to))
+    selection = answer.selection
+    start, end = (time[:16].replace("T", " ") for time in (selection.from_, selection.to))
     parts = [f"{start} – {end} UTC"]
-    if asked.select != EVERYTHING:
-        parts.append(asked.select)
-    parts.append(f"campaign {asked.campaign}")
+    if selection.select != EVERYTHING:
+        parts.append(selection.select)
+    parts.append(f"campaign {selection.campaign}")
     return Text(" · ".join(parts), "dim")
 
 

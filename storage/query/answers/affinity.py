@@ -48,7 +48,7 @@ class Present(Answer):
 class AffinityAnswer(Answer):
     """The assignment with the fewest cycles, and its saving."""
 
-    asked: MachineSelectionEcho
+    selection: MachineSelectionEcho
     present: tuple[Present, ...]
     present_cycles: Annotated[
         float | None, Field(description="Null, like the next fields: `because` gives the reason.")

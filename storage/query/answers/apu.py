@@ -103,7 +103,7 @@ class Coefficient(Answer):
 class ApuAnswer(Answer):
     """Adjusted processor utilisation by counters and by operating systems, beside other measures of the same CPUs."""
 
-    asked: MachineSelectionEcho
+    selection: MachineSelectionEcho
     by: str
     rows: tuple[ApuRow, ...]
     coefficients: Annotated[tuple[Coefficient, ...], Field(description="The overlap coefficients used.")]

@@ -55,7 +55,7 @@ class ForecastAnswer(Answer):
 class CapacityAnswer(Answer):
     """Request rates against load, by CPU utilisation and by APU."""
 
-    asked: MachineSelectionEcho
+    selection: MachineSelectionEcho
     step_seconds: int
     full: float
     by_utilisation: ForecastAnswer

@@ -38,7 +38,7 @@ class CrossCheckRow(Answer):
 class CrossCheckAnswer(Answer):
     """Comparison of two independent accounts of CPU time."""
 
-    asked: MachineSelectionEcho
+    selection: MachineSelectionEcho
     by: str
     tolerance: float
     rows: tuple[CrossCheckRow, ...]

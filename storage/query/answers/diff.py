@@ -73,13 +73,13 @@ class DiffRow(Answer):
     a_cores: Annotated[
         Interval | None,
         Field(
-            description="Mean number of cores busy with the row in the selection's `weighed_seconds`. Null for events not "
+            description="Mean number of cores busy with the row in the selection's `estimated_seconds`. Null for events not "
             "counted in time, and without a random design, like the next two fields."
         ),
     ]
     b_cores: Annotated[
         Interval | None,
-        Field(description="Mean number of cores busy with the row in the base's `weighed_seconds`."),
+        Field(description="Mean number of cores busy with the row in the base's `estimated_seconds`."),
     ]
     cores: Annotated[
         Interval | None,

@@ -52,7 +52,7 @@ class CoupledPair(Answer):
 class EventsAnswer(Answer):
     """The events that an application's instructions per cycle depend on."""
 
-    asked: MachineSelectionEcho
+    selection: MachineSelectionEcho
     application: str
     rows: Annotated[tuple[EventRow, ...], Field(description="Most important first.")]
     rows_total: int

@@ -53,7 +53,7 @@ class FrequencyRow(Answer):
 class FrequencyAnswer(Answer):
     """Predicted slowdowns, and what the model leaves out."""
 
-    asked: MachineSelectionEcho
+    selection: MachineSelectionEcho
     base_mhz: float | None
     performance: float
     memory: Memory | None

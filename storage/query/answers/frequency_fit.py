@@ -95,7 +95,7 @@ class FrequencyFitRow(Answer):
 class FrequencyFitAnswer(Answer):
     """A/f + B of applications, platform by platform."""
 
-    asked: MachineSelectionEcho
+    selection: MachineSelectionEcho
     performance: float
     memory: Memory | None
     rows: tuple[FrequencyFitRow, ...]

@@ -127,7 +127,7 @@ class MixAnswer(Answer):
 class InterferenceAnswer(Answer):
     """One application's degradation as a function of the total pressure on its chip."""
 
-    asked: MachineSelectionEcho
+    selection: MachineSelectionEcho
     target: str
     source: Source
     chip: Chip
@@ -139,7 +139,9 @@ class InterferenceAnswer(Answer):
     mixes: Annotated[
         int, Field(description="Training visits, or runs of experiments, beside known neighbours.")
     ]
-    strangers: Annotated[int, Field(description="Visits beside applications of unknown pressure.")]
+    unknown_neighbour_visits: Annotated[
+        int, Field(description="Visits beside applications of unknown pressure.")
+    ]
     baseline: Annotated[float | None, Field(description="Mean degradation of the mixes.")]
     baseline_error: Annotated[
         float | None, Field(description="Mean absolute error of predicting the mean degradation.")

@@ -55,7 +55,7 @@ class TypeRow(Answer):
 class MachineTypesAnswer(Answer):
     """Two machine types, under equal traffic for each machine, or at equal load by their request rates."""
 
-    asked: MachineSelectionEcho
+    selection: MachineSelectionEcho
     basis: Annotated[
         Literal["equal_traffic", "request_rates"],
         Field(

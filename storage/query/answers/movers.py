@@ -73,7 +73,7 @@ class MoverUnavailable(Answer):
     reason: Annotated[
         str,
         Field(
-            description="One word: too_little, constant, not_a_number, no_design, or not_asked for rows beyond the largest "
+            description="One word: too_little, constant, not_a_number, no_design, or not_computed for rows beyond the largest "
             "changes."
         ),
     ]

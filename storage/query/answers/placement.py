@@ -38,7 +38,7 @@ class PlacedRow(Answer):
 class PlacementAnswer(Answer):
     """The best placement found. It is not proven to be optimal."""
 
-    asked: MachineSelectionEcho
+    selection: MachineSelectionEcho
     source: Source
     chip: Chip
     machines: int

@@ -37,7 +37,7 @@ class RatioRow(Answer):
 class RatioAnswer(Answer):
     """Ratios of the fleet's counters. Null: no machine could count."""
 
-    asked: MachineSelectionEcho
+    selection: MachineSelectionEcho
     ratio: Annotated[str, Field(examples=["cycles / instructions"])]
     unit: Annotated[str, Field(examples=["cycles per instruction"])]
     by: tuple[str, ...]

@@ -22,7 +22,7 @@ class SeriesStep(Answer):
     end: str
     partial: bool
     covered_seconds: float
-    weighed_seconds: float
+    estimated_seconds: float
     visits_drawn: int
     visits_waiting: int
     too_few_ingested: bool

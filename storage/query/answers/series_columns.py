@@ -29,7 +29,7 @@ class SeriesSteps(Answer):
         tuple[float, ...],
         Field(description="Seconds of the step, within the selection, in which the campaign drew visits."),
     ]
-    weighed_seconds: Annotated[
+    estimated_seconds: Annotated[
         tuple[float, ...],
         Field(
             description="Seconds of these on UTC days with ingested visits. Core-seconds divided by these are the mean "
@@ -82,7 +82,7 @@ class SeriesPoints(Answer):
     core_seconds: Annotated[
         IntervalColumns | None,
         Field(
-            description="CPU time of the whole fleet in the step's `weighed_seconds`. The sum over a line's steps is the "
+            description="CPU time of the whole fleet in the step's `estimated_seconds`. The sum over a line's steps is the "
             "value of the whole time if no visits wait. It is 0, at most hi, if no visit of the step saw any of "
             "it; null if the visits saw nothing of the event, or could not have seen the selection. The whole "
             "column is null for events not counted in time."

@@ -21,7 +21,7 @@ class Cost(Answer):
     """The cost of code to the fleet. Null members: no random design, an event not counted in time, or no price."""
 
     cores: Annotated[Interval | None, Field(description="Mean number of busy cores.")]
-    core_hours: Annotated[Interval | None, Field(description="Core-hours in `weighed_seconds`.")]
+    core_hours: Annotated[Interval | None, Field(description="Core-hours in `estimated_seconds`.")]
     money: Annotated[
         Interval | None, Field(description="The core-hours at the configured price per core-hour.")
     ]

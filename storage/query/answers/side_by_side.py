@@ -46,7 +46,7 @@ class SideRow(Answer):
 class SideAnswer(Answer):
     """Every figure that either platform has."""
 
-    asked: MachineSelectionEcho
+    selection: MachineSelectionEcho
     first: str
     second: str
     interval_level: Annotated[float, Field(description="Level of the factors' intervals.", ge=LEVEL, le=1)]

@@ -53,7 +53,7 @@ class StackRow(Answer):
     core_seconds: Annotated[
         Interval | None,
         Field(
-            description="CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time."
+            description="CPU time of the whole fleet in `estimated_seconds`. Null for events not counted in time."
         ),
     ]
     low_confidence: Annotated[

@@ -71,7 +71,7 @@ class CapturesStatus(Answer):
 
     waiting: Annotated[int, Field(description="Captures to be ingested for the first time.")]
     oldest_waiting_s: Annotated[float | None, Field(description="Null: no capture waits.")]
-    again: Annotated[int, Field(description="Captures to be ingested again with better symbols.")]
+    to_reprocess: Annotated[int, Field(description="Captures to be reprocessed with better symbols.")]
     quarantined: Annotated[int, Field(description="Captures that failed too often to be tried again.")]
 
 

@@ -67,7 +67,7 @@ class TableRow(Answer):
     self_core_seconds: Annotated[
         Interval | None,
         Field(
-            description="CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like "
+            description="CPU time of the whole fleet in `estimated_seconds`. Null for events not counted in time, like "
             "total_core_seconds."
         ),
     ]

@@ -78,7 +78,7 @@ class Totals(Answer):
             "and represents all of them. Observed figures are those of the part."
         ),
     ]
-    asked_seconds: Annotated[float, Field(description="Length of the selection.")]
+    selected_seconds: Annotated[float, Field(description="Length of the selection.")]
     covered_seconds: Annotated[
         float, Field(description="Seconds of the selection in which the campaign's rounds drew visits.")
     ]
@@ -89,7 +89,7 @@ class Totals(Answer):
             "lake (`FLEETPROF_LAKE_URL`) is not set or lacks their days. They are not covered."
         ),
     ]
-    weighed_seconds: Annotated[
+    estimated_seconds: Annotated[
         float,
         Field(
             description="Covered seconds on UTC days with ingested visits. Estimates are for this time, and "
@@ -119,18 +119,18 @@ class Totals(Answer):
     core_seconds: Annotated[
         Interval | None,
         Field(
-            description="CPU time of the whole fleet in `weighed_seconds`. Null without a random design, or for "
+            description="CPU time of the whole fleet in `estimated_seconds`. Null without a random design, or for "
             "events not counted in time."
         ),
     ]
     cores: Annotated[
         Interval | None,
-        Field(description="Mean number of busy cores in `weighed_seconds`. Null also if that is 0."),
+        Field(description="Mean number of busy cores in `estimated_seconds`. Null also if that is 0."),
     ]
     estimate: Annotated[
         Interval | None,
         Field(
-            description="The whole fleet's units of the event in `weighed_seconds`; for a gauge its mean level. It is "
+            description="The whole fleet's units of the event in `estimated_seconds`; for a gauge its mean level. It is "
             "0, at most hi, if no visit saw any of it. Null, like cores, without a random design, and if no "
             "ingested visit watched the event."
         ),

@@ -166,7 +166,7 @@ def scan_rollup(  # noqa: PLR0917 - what a selection is, and what is kept
     if kind.id is None:
         return None
     facts_kept = facts_horizon(connection)
-    begins, asked_s = selection.start, (selection.end - selection.start).total_seconds()
+    begins, selected_s = selection.start, (selection.end - selection.start).total_seconds()
     today: date = connection.execute(select(func.current_date())).scalar_one()
     # One day less than the retention, because the process that drops hours may have another clock.
     hours_from = (day_number(today) - HOURS_KEPT_DAYS + 1) * HOURS_A_DAY
@@ -188,7 +188,7 @@ def scan_rollup(  # noqa: PLR0917 - what a selection is, and what is kept
     missing: tuple[Span, ...] = ()
     if begins < facts_kept:
         missing = not_kept(begins, selection.end, cells_horizon(connection))
-    strata = replace(strata, asked_s=asked_s, missing=missing)
+    strata = replace(strata, selected_s=selected_s, missing=missing)
     source = Source(plan.cube, campaign_id, True, kind.id)
     closed = _Closed(connection, state, strata, plan)
     covered = covered.in_buckets(closed.of(source))

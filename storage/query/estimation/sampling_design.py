@@ -85,10 +85,10 @@ class Coverage:
 
     random: bool
     """Whether visits were drawn at random, so that there are estimates; otherwise only observations of weight 1."""
-    asked_s: float
+    selected_s: float
     covered_s: float = 0.0
     """Seconds in which the campaign drew visits; 0 for one that never draws."""
-    weighed_s: float = 0.0
+    estimated_s: float = 0.0
     """Those seconds of days with ingested visits: estimates are sums over them, and means divide by them."""
     population: float = 0.0
     """Machines, as a mean over the covered seconds."""
@@ -113,7 +113,7 @@ class Design:
     weights: Weights | None
     """None if visits were not drawn at random; then each has weight 1 and there is no variance."""
     days: Int64
-    """Days since 1970 UTC with ingested visits, ascending; their seconds are `coverage.weighed_s`."""
+    """Days since 1970 UTC with ingested visits, ascending; their seconds are `coverage.estimated_s`."""
     behind: "Behind | None" = None
     """None if cells were read, or if visits were not drawn at random."""
 
@@ -173,10 +173,10 @@ def read_design(
     if campaign_id is not None:
         strata = read_strata(connection, campaign_id, start, selection.end)
     if strata is None or campaign_id is None:
-        return Design(Coverage(random=False, asked_s=asked), None, np.zeros(0, np.int64)), None
+        return Design(Coverage(random=False, selected_s=asked), None, np.zeros(0, np.int64)), None
     # Facts are dropped before their visits, which would then look like idle machines.
     missing = not_kept(selection.start, selection.end, start)
-    strata = replace(strata, asked_s=asked, missing=missing)
+    strata = replace(strata, selected_s=asked, missing=missing)
     watched = read_watched(
         connection, (start, selection.end), campaign_id, sample_type_id, stacks=stacks, only=only
     )
@@ -190,8 +190,8 @@ def random_design(
     weights, weight, group = weigh_visits(strata, watched)
     design = design_of(strata, weights, ingested=len(watched), approximate=approximate)
     if gauge:  # a level does not accumulate over the time it represents
-        weighed_s = design.coverage.weighed_s
-        weight *= watched.seconds / weighed_s if weighed_s > 0 else 0.0
+        estimated_s = design.coverage.estimated_s
+        weight *= watched.seconds / estimated_s if estimated_s > 0 else 0.0
     row = strata.row(watched.stratum, watched.day)
     inside = row >= 0
     alike = watched.stratum.copy()
@@ -218,9 +218,9 @@ def design_of(strata: Strata, weights: Weights, *, ingested: int, approximate: b
     days = np.unique(strata.day[(weights.group >= 0).any(axis=1)])
     coverage = Coverage(
         random=True,
-        asked_s=strata.asked_s,
+        selected_s=strata.selected_s,
         covered_s=strata.total_covered_s,
-        weighed_s=strata.seconds_of(days),
+        estimated_s=strata.seconds_of(days),
         population=strata.machines,
         uncovered=weights.uncovered,
         drawn=int(strata.drawn.sum()),

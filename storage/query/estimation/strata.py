@@ -91,7 +91,7 @@ class Strata:
     """Seconds of the selection that the campaign covered; the same for all strata of a day."""
     drawn: Float
     """Visits drawn by utilisation class (0: unknown, then the four quarters); shape (k, CLASSES)."""
-    asked_s: float
+    selected_s: float
     total_covered_s: float
     machines: float
     """Machines of all strata, as a mean over the covered seconds; 0 if there are none."""
@@ -186,7 +186,7 @@ def strata_of(rows: Rows, time: CoveredTime, asked: Float, edges: Sequence[Rows]
                 strict=True,
             )
         ),
-        asked_s=float(asked[1] - asked[0]),
+        selected_s=float(asked[1] - asked[0]),
     )
     some = drawn > 0
     in_hours = Drawn(hour[some], (stratum * CLASSES + klass + 1)[some], drawn[some])
@@ -208,7 +208,7 @@ def _strata(
     populations: tuple[Int64, Int64, Int64],
     drawn: tuple[Int64, ...],
     *,
-    asked_s: float,
+    selected_s: float,
 ) -> Strata:
     stratum, hour, machines = populations
     # The rows of one hour differ by class: each has the largest population that its visits saw.
@@ -231,7 +231,7 @@ def _strata(
         population=np.divide(machine_s, covered, out=np.zeros(len(keys)), where=covered > 0),
         covered_s=covered.astype(np.float64),
         drawn=counts,
-        asked_s=asked_s,
+        selected_s=selected_s,
         total_covered_s=total,
         machines=float(machine_s.sum()) / total if total > 0 else 0.0,
         alike=keys & 0xFFFFFFFF,

@@ -144,7 +144,7 @@ def _made(
     because: Unavailable | None,
 ) -> AffinityAnswer:
     return AffinityAnswer(
-        asked=machine_selection_echo(question.selection),
+        selection=machine_selection_echo(question.selection),
         present=present,
         present_cycles=None if placed is None else placed.present,
         planned_cycles=None if placed is None else placed.planned,

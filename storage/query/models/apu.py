@@ -83,7 +83,7 @@ class ApuQuestion:
         """The answer. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         found = self.loads(reading)
         return ApuAnswer(
-            asked=machine_selection_echo(self.selection),
+            selection=machine_selection_echo(self.selection),
             by=self.by,
             rows=(*map(_load_row, found.loads), *map(_use_row, found.uses)),
             coefficients=tuple(map(coefficient, found.coefficients)),

@@ -79,7 +79,7 @@ class CapacityQuestion:
         """The answer. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         found = self.forecasts(reading)
         return CapacityAnswer(
-            asked=machine_selection_echo(self.selection),
+            selection=machine_selection_echo(self.selection),
             step_seconds=found.step_s,
             full=self.full,
             by_utilisation=_forecast(found.by_utilisation),

@@ -71,7 +71,7 @@ class CrossCheckQuestion:
         self, rows: tuple[CrossCheckRow, ...], inputs: Inputs, because: Unavailable | None
     ) -> CrossCheckAnswer:
         return CrossCheckAnswer(
-            asked=machine_selection_echo(self.selection),
+            selection=machine_selection_echo(self.selection),
             by=self.by,
             tolerance=TOLERANCE,
             rows=rows,

@@ -43,7 +43,7 @@ class EventsQuestion:
         coupling, coupling_because = _coupled(found, mined) if mined else (None, None)
         rows = _rows(mined, dominating) if mined else ()
         return EventsAnswer(
-            asked=machine_selection_echo(self.selection),
+            selection=machine_selection_echo(self.selection),
             application=self.application,
             rows=rows,
             rows_total=len(rows),

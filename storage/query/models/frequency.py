@@ -54,7 +54,7 @@ class FrequencyQuestion:
             rows_total = len(sums)
             rows = [_row(self.wanted, sums, place, base) for place in range(min(rows_total, self.limit))]
         return FrequencyAnswer(
-            asked=machine_selection_echo(self.selection),
+            selection=machine_selection_echo(self.selection),
             base_mhz=base,
             performance=self.wanted.performance,
             memory=memory_of(self.wanted.memory),

@@ -44,7 +44,7 @@ class FitQuestion:
         unavailable = _why_unavailable(found)
         rows, rows_total = ((), 0) if unavailable else _rows(found, self.wanted, self.limit)
         return FrequencyFitAnswer(
-            asked=machine_selection_echo(self.selection),
+            selection=machine_selection_echo(self.selection),
             performance=self.wanted.performance,
             memory=memory_of(self.wanted.memory),
             rows=rows,

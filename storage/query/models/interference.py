@@ -52,7 +52,7 @@ class TargetQuestion:
         known = ground.known
         rows = _rows(model) if model else ()
         return InterferenceAnswer(
-            asked=machine_selection_echo(self.selection),
+            selection=machine_selection_echo(self.selection),
             target=self.target,
             source=found.source,
             chip=chip_of(ground),
@@ -60,7 +60,7 @@ class TargetQuestion:
             typical_lines=float(model.typical.cache[0]) if model else None,
             typical_gigabytes=float(model.typical.bandwidth[0]) if model else None,
             mixes=model.observations if model else 0,
-            strangers=trained.training.left_out if trained else 0,
+            unknown_neighbour_visits=trained.training.left_out if trained else 0,
             baseline=model.baseline if model else None,
             baseline_error=model.baseline_error if model else None,
             error=model.error if model else None,
@@ -161,7 +161,7 @@ def _row(name: str, piece: PieceFit | NotEstimable) -> PieceRow:
 def _mix(question: TargetQuestion, ground: Ground, known: Mapping[str, Known], model: Target) -> MixAnswer:
     unknown = sorted({name for name, _ in question.beside if name not in known})
     if unknown:
-        detail = f"The pressure of {', '.join(unknown)} is unknown: {ground.stranger()}."
+        detail = f"The pressure of {', '.join(unknown)} is unknown: {ground.why_unknown()}."
         return _no_mix(None, None, Unavailable("too_little", detail))
     own = known[question.target]
     if question.cores is None:

@@ -67,7 +67,7 @@ class ExperimentGround:
             )
         return TrainedTarget(model, trained), None
 
-    def stranger(self) -> str:
+    def why_unknown(self) -> str:
         """The reason why an application is not among the known ones."""
         return (
             f"the experiments {self.experiments} have no run of it alone on {self.platform}, or "

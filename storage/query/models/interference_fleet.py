@@ -83,7 +83,7 @@ class FleetGround:
             return None, Unavailable(error.reason, str(error))
         return TrainedTarget(model, trained), None
 
-    def stranger(self) -> str:
+    def why_unknown(self) -> str:
         """The reason why an application is not among the known ones."""
         return f"it had a chip to itself in fewer than {LEAST_ALONE} visits"
 

@@ -80,7 +80,7 @@ class Ground(Protocol):
     def trained(self, application: str) -> tuple[TrainedTarget | None, Unavailable | None]:
         """The model of an application, or the reason why there is none."""
 
-    def stranger(self) -> str:
+    def why_unknown(self) -> str:
         """The reason why an application is not among the known ones, as text to follow its name."""
 
 

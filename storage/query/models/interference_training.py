@@ -68,8 +68,8 @@ def _by_named(reading: StoreReading, wanted: Wanted) -> Trained:
     selection = replace(wanted.selection, event="cpu", unit="")
     check_machines(selection)
     campaign_of(reading.connection, selection)
-    asked_s = (selection.end - selection.start).total_seconds()
-    inputs = inputs_of(Coverage(random=False, asked_s=asked_s), 0, 0)
+    selected_s = (selection.end - selection.start).total_seconds()
+    inputs = inputs_of(Coverage(random=False, selected_s=selected_s), 0, 0)
     ground = read_experiment_ground(
         reading,
         named.on(_is_meant(selection, wanted.platform)),

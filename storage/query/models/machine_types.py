@@ -130,7 +130,7 @@ class MachineTypesQuestion:
     ) -> MachineTypesAnswer:
         rates = self.rates
         return MachineTypesAnswer(
-            asked=machine_selection_echo(self.selection),
+            selection=machine_selection_echo(self.selection),
             basis="equal_traffic" if rates is None else "request_rates",
             full=None if rates is None else rates.full,
             step_seconds=None if rates is None else rates.step_s,

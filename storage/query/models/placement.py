@@ -51,7 +51,7 @@ class PlacementQuestion:
         ground = found.ground
         rows, ended, because = _placed(self, found)
         return PlacementAnswer(
-            asked=machine_selection_echo(self.selection),
+            selection=machine_selection_echo(self.selection),
             source=found.source,
             chip=chip_of(ground),
             machines=self.machines,

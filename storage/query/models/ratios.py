@@ -100,7 +100,7 @@ class RatioQuestion:
         """The answer. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         found = self.ratios(reading)
         return RatioAnswer(
-            asked=machine_selection_echo(self.selection),
+            selection=machine_selection_echo(self.selection),
             ratio=f"{found.derived.y} / {found.derived.x}",
             unit=found.derived.unit,
             by=self.by,

@@ -84,7 +84,7 @@ class SideQuestion:
         self, rows: tuple[SideRow, ...], level: float, inputs: Inputs, unavailable: Unavailable | None
     ) -> SideAnswer:
         return SideAnswer(
-            asked=machine_selection_echo(self.selection),
+            selection=machine_selection_echo(self.selection),
             first=self.first,
             second=self.second,
             interval_level=level,

@@ -193,7 +193,7 @@ def _levels(sides: Sequence[Side], contributions: Sequence[PerVisit]) -> list[_L
     """
     found = []
     for side, pairs in zip(sides, contributions, strict=True):
-        moments, seconds = side.visits.moments(pairs), side.visits.design.coverage.weighed_s
+        moments, seconds = side.visits.moments(pairs), side.visits.design.coverage.estimated_s
         if moments is None or not seconds > 0 or side.samples.kind.gauge:
             return None
         found.append(estimate.totals(moments.scaled(1 / seconds)))

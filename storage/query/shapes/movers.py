@@ -106,7 +106,7 @@ class MoversQuestion:
         names = by_profile.dimensions.names
         if number >= self.explain:
             return MoverUnavailable(
-                "not_asked", f"Causes are determined only for the {self.explain} largest changes."
+                "not_computed", f"Causes are determined only for the {self.explain} largest changes."
             )
         if not names:
             return MoverUnavailable("constant", "None of the labels has more than one value.")

@@ -51,7 +51,7 @@ class _InStep:
         self, units: int, share: float | None, estimate: Estimate | None, visits: int | None
     ) -> PointRow:
         """The point; `share` is None if the step has no samples, or too few visits are ingested."""
-        scale, weighed_s = self.scale, self.step.weighed_seconds
+        scale, estimated_s = self.scale, self.step.estimated_seconds
         estimated = None if estimate is None else estimate.units
         interval = None if estimate is None or share is None else estimate.share
         return PointRow(
@@ -62,7 +62,7 @@ class _InStep:
             lo=None if interval is None else interval.lo,
             hi=None if interval is None else interval.hi,
             core_seconds=in_units(estimated, scale),
-            cores=in_units(estimated, scale and weighed_s and scale / weighed_s),
+            cores=in_units(estimated, scale and estimated_s and scale / estimated_s),
             low_confidence=estimate is not None and estimate.low_confidence,
             visits=visits,
         )

@@ -73,7 +73,7 @@ class SharedCodeQuestion:
             selection=selection_echo(self.selection, samples.kind),
             totals=behind,
             by=(self.by,),
-            rows=_rows(reading, samples, uses, chosen[: self.limit], self, behind.weighed_seconds),
+            rows=_rows(reading, samples, uses, chosen[: self.limit], self, behind.estimated_seconds),
             rows_total=len(chosen),
             share=min(float(shares.sum()) if self.own else float(shares.max(initial=0.0)), 1.0),
             applications=len(np.unique(grouping.of[samples.facts.profile])),
@@ -182,7 +182,7 @@ def _rows(  # noqa: PLR0917 - all that rows show
     uses: Uses,
     keys: Int64,
     question: SharedCodeQuestion,
-    weighed_s: float,
+    estimated_s: float,
 ) -> tuple[SharedRow, ...]:
     """The rows of these keys, in their order."""
     together = Grouping(np.zeros(len(samples.profiles), np.int64), ({},))
@@ -204,18 +204,18 @@ def _rows(  # noqa: PLR0917 - all that rows show
                 largest_application=uses.names[int(mine.application[surest])],
                 largest_share=float(mine.share[surest]),
                 largest_lo=float(lower[surest]),
-                cost=_cost(seconds, weighed_s, price),
-                saved=_cost(seconds and seconds.scaled(question.saving), weighed_s, price),
+                cost=_cost(seconds, estimated_s, price),
+                saved=_cost(seconds and seconds.scaled(question.saving), estimated_s, price),
             )
         )
     return tuple(found)
 
 
-def _cost(seconds: Interval | None, weighed_s: float, price: float | None) -> Cost:
+def _cost(seconds: Interval | None, estimated_s: float, price: float | None) -> Cost:
     """The cost; members are None without an estimate in core-seconds or without a price."""
-    a_year = price and weighed_s and price * _YEAR_H / weighed_s
+    a_year = price and estimated_s and price * _YEAR_H / estimated_s
     return Cost(
-        cores=in_units(seconds, weighed_s and 1 / weighed_s),
+        cores=in_units(seconds, estimated_s and 1 / estimated_s),
         core_hours=in_units(seconds, 1 / _HOUR_S),
         money=in_units(seconds, price and price / _HOUR_S),
         money_a_year=in_units(seconds, a_year),

@@ -65,13 +65,13 @@ def captures_status(connection: Connection) -> CapturesStatus:
             waits, capture.c.ingested == 0
         )
     ).one()
-    again = connection.execute(
+    to_reprocess = connection.execute(
         select(func.count()).select_from(capture).where(waits, capture.c.ingested > 0)
     ).scalar_one()
     aside = connection.execute(
         select(func.count()).select_from(capture).where(capture.c.quarantined.is_not(None))
     ).scalar_one()
-    return CapturesStatus(waiting, None if oldest is None else float(oldest), again, aside)
+    return CapturesStatus(waiting, None if oldest is None else float(oldest), to_reprocess, aside)
 
 
 def read_status(connection: Connection, price_per_core_hour: float | None = None) -> StatusAnswer:

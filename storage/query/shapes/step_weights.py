@@ -84,8 +84,8 @@ def step_weights(
         place = np.where(ids[at] == visits.id, at, -1)
     weight = found.weight
     if behind.gauge:  # a gauge is not summed over the time that it stands for
-        weighed_s = visits.design.coverage.weighed_s
-        weight = weight * (seconds / weighed_s if weighed_s > 0 else 0.0)
+        estimated_s = visits.design.coverage.estimated_s
+        weight = weight * (seconds / estimated_s if estimated_s > 0 else 0.0)
     weighed = replace(
         visits,
         design=replace(visits.design, weights=found.weights),

@@ -125,7 +125,7 @@ def test_leaves_and_levels_are_weighed_as_tables_weigh_them(engine: Engine, even
     selection = minutes(22 * 60, 51 * 60, **texts)
     table = queries.ask(TableQuestion(selection, ("function",), Page(limit=100)))
     own = queries.ask(OwnEstimates(selection))
-    assert table.totals.weighed_seconds < table.totals.covered_seconds
+    assert table.totals.estimated_seconds < table.totals.covered_seconds
     queries.close()
     seen = visits(records)
     assert (len(seen), kinds(records).count("design")) == (20, 3)

@@ -141,7 +141,7 @@ def test_nodes_functions_are_rows(daemon: Daemon, engine: Engine, archive: Archi
         visited = product.visit(2, 499, lambda _done, _samples: None)
         product.ingest(visited)
     Path(f"/tmp/perf-{pid}.map").unlink()
-    table = product.table(visited, '{application="app.js"}').table
+    table = product.table(visited, '{application="app.js"}')
     rows = {(row.key["function"], row.key["binary"]): row for row in table.rows}
     fib = rows["fib", str(script)]
     assert fib.self_samples > 20

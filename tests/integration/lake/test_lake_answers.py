@@ -1,4 +1,4 @@
-"""GIVEN days in PostgreSQL and in the lake WHEN both are asked THEN they answer alike."""
+"""GIVEN days in PostgreSQL and in the lake WHEN both are queried THEN their answers are equal."""
 
 import json
 import re
@@ -133,7 +133,7 @@ def test_users_labels_are_matched_and_grouped_by(store: Store):
     assert store.check(TableQuestion(path, ("$.x",), Page())).rows[0].key == {"$.x": "1"}
 
 
-def test_events_without_stacks_levels_and_visits_nobody_drew(store: Store):
+def test_events_without_stacks_gauges_and_manual_visits(store: Store):
     store.ingest(SOME)
     store.ingest(SOME[::3], event="page-faults", unit="count", stacks=False)
     with store.engine.begin() as connection:
@@ -203,7 +203,7 @@ def test_a_day_the_lake_lacks_is_said_and_not_covered(store: Store):
     assert found.days == (DAY, DAY + timedelta(days=2))
     whole = store.postgres.ask(question).totals
     totals = found.answer.totals
-    assert totals.asked_seconds == whole.asked_seconds
+    assert totals.selected_seconds == whole.selected_seconds
     assert totals.covered_seconds < whole.covered_seconds
     # A campaign goes on since before the day that is asked, also where the lake lacks its beginning.
     store.check(TableQuestion(minutes(2 * 1440, WHOLE), ("function",), Page()))
@@ -219,14 +219,14 @@ def test_hours_of_days_exported_before_runs_were_kept_count_whole_but_a_campaign
     assert answer.totals.covered_seconds == 600 + 29 * 3600
 
 
-def test_a_day_on_which_nothing_ingested_is_weighed_by_neither(store: Store):
+def test_neither_estimates_a_day_without_ingested_visits(store: Store):
     store.ingest([visit for visit in SOME if visit.minute < 1440 or visit.minute >= 2 * 1440])
     store.ingest([Drawn(1440 + 60 * n, seconds=None) for n in range(24)])
     store.export()
     totals = store.check(TableQuestion(minutes(0, WHOLE), ("function",), Page())).totals
-    assert totals.covered_seconds - totals.weighed_seconds == 86_400
+    assert totals.covered_seconds - totals.estimated_seconds == 86_400
     series = store.check(SeriesQuestion(minutes(0, WHOLE), step_s=86_400))
-    assert [step.weighed_seconds > 0 for step in series.steps] == [True, False, True]
+    assert [step.estimated_seconds > 0 for step in series.steps] == [True, False, True]
 
 
 def test_a_time_the_lake_has_nothing_of_is_refused(store: Store):

@@ -11,7 +11,7 @@ from storage.archive import Archive
 from storage.schema import machine, symbol_answer
 from storage.symbols import requests
 from storage.symbols.answers import Answer, Standing, Verdict, held_elsewhere, ran, weigh
-from storage.symbols.requests import RequestOutcome, claim_ask, note_answer
+from storage.symbols.requests import RequestOutcome, claim_request, note_answer
 from storage.symbols.symbol_retention import retain_symbols
 from tests.binary_fleet import NAMELESS, Fleet
 
@@ -92,11 +92,11 @@ def test_answers_are_kept_as_long_as_asks(fleet: Fleet, archive: Archive):
         assert connection.scalars(select(symbol_answer.c.machine_id)).all() == [fleet.machines[1]]
 
 
-def test_an_upgrade_keeps_files_and_asks_of_before(fleet: Fleet):
+def test_an_upgrade_keeps_earlier_files_and_requests(fleet: Fleet):
     with fleet.engine.begin() as connection:
-        ask = claim_ask(connection, per_hour=10)
-        assert ask is not None
-        note_answer(connection, ask, RequestOutcome.GOT)
+        request = claim_request(connection, per_hour=10)
+        assert request is not None
+        note_answer(connection, request, RequestOutcome.GOT)
         config = migrate._config()
         config.attributes["connection"] = connection
         command.downgrade(config, "0005")
@@ -110,8 +110,8 @@ def test_an_upgrade_keeps_files_and_asks_of_before(fleet: Fleet):
         assert migrate.differences(connection) == []
         file = connection.execute(text("SELECT origin, machine_id, rejected FROM debug_file")).one()
         assert tuple(file) == ("gateway", None, None), "it is used as before"
-        [state] = requests.asked(connection, "aa")
-        assert (state.outcome, state.machine, state.attempts) == (RequestOutcome.GOT, ask.machine, 1)
-        row = connection.execute(text("SELECT asked_at, asked_times FROM symbol_ask")).one()
-        assert row.asked_times == [row.asked_at]
-        assert claim_ask(connection, per_hour=1) is None, "the ask of before counts"
+        [state] = requests.requests_of(connection, "aa")
+        assert (state.outcome, state.machine, state.attempts) == (RequestOutcome.GOT, request.machine, 1)
+        row = connection.execute(text("SELECT requested_at, requested_times FROM symbol_request")).one()
+        assert row.requested_times == [row.requested_at]
+        assert claim_request(connection, per_hour=1) is None, "the earlier request counts"

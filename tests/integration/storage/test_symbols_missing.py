@@ -73,7 +73,7 @@ class TestNumbers:
         assert row.estimated.share.value == pytest.approx(500 / 4000)
         assert row.estimated.share.lo < 500 / 4000 < row.estimated.share.hi
         seen_s = 500 * PERIOD / 1e9
-        scale = 4 * page.weighed_s / (4 * 5.0)
+        scale = 4 * page.estimated_s / (4 * 5.0)
         assert row.estimated.units.value == pytest.approx(seen_s * scale, rel=1e-6)
 
     def test_speak_of_days_that_ingested(self, fleet: Fleet):
@@ -85,7 +85,7 @@ class TestNumbers:
         with snapshot(fleet.engine) as connection:
             alone, both = (read_symbols(connection, noon, noon + timedelta(days=n)) for n in (1, 2))
         assert both.rows[0].estimated == alone.rows[0].estimated
-        assert both.rows[0].weighed_s == both.weighed_s == alone.weighed_s == HOUR.total_seconds()
+        assert both.rows[0].estimated_s == both.estimated_s == alone.estimated_s == HOUR.total_seconds()
 
     def test_without_a_random_design_there_is_no_estimate(self, fleet: Fleet):
         fleet.visit({"aa": (600, 200)})
@@ -145,7 +145,7 @@ class TestList:
         for listed_row in (row, early):
             alone = one(fleet, listed_row.binary_key)
             assert alone is not None
-            timeless = {"estimated": None, "weighed_s": 0.0}  # time passes between the two
+            timeless = {"estimated": None, "estimated_s": 0.0}  # time passes between the two
             assert replace(alone, **timeless) == replace(listed_row, **timeless)
         assert one(fleet, "unheard of") is None
 

@@ -43,7 +43,7 @@ def state(fleet: Fleet, id_: int) -> Reprocessing:
 def let_late_ones_come(fleet: Fleet) -> None:
     """So much time passes that no worker can be ingestion with the symbols of before."""
     with fleet.engine.begin() as connection:
-        connection.execute(update(reprocessing).values(asked_at=reprocessing.c.asked_at - 2 * LATE))
+        connection.execute(update(reprocessing).values(requested_at=reprocessing.c.requested_at - 2 * LATE))
         connection.execute(update(capture).values(ingested_at=capture.c.ingested_at - 2 * LATE))
 
 
@@ -280,7 +280,9 @@ class TestLate:
         assert fed(fleet) == []
         assert state(fleet, id_).finished_at is None, "such a one may still come"
         with fleet.engine.begin() as connection:
-            connection.execute(update(reprocessing).values(asked_at=func.now() - LATE - timedelta(seconds=1)))
+            connection.execute(
+                update(reprocessing).values(requested_at=func.now() - LATE - timedelta(seconds=1))
+            )
             connection.execute(update(capture).values(ingested_at=func.now() - LATE))
         assert fed(fleet) == [], "it is found when the rest is done"
         assert fed(fleet) == [visit_id]

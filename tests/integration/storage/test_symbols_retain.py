@@ -16,7 +16,7 @@ from storage.schema import (
     source_file,
     source_path,
     symbol_absence,
-    symbol_ask,
+    symbol_request,
     symcache,
 )
 from storage.symbols import absences, builds, candidates, requests, sources, symbol_blobs
@@ -72,7 +72,7 @@ class Store:
                 debug_file.c.added_at, debug_file.c.changed_at, debug_file.c.used_at,
                 symcache.c.built_at, symcache.c.used_at, symcache.c.failed_until, symcache.c.leased_until,
                 source_file.c.added_at, source_path.c.added_at, symbol_absence.c.until,
-                symbol_ask.c.asked_at, reprocessing.c.asked_at, reprocessing.c.finished_at,
+                symbol_request.c.requested_at, reprocessing.c.requested_at, reprocessing.c.finished_at,
             ):  # fmt: skip
                 connection.execute(update(column.table).values({column: column - then}))
 
@@ -200,11 +200,11 @@ def test_a_build_under_way_is_left_alone(store: Store):
 def test_notes_go_when_they_are_over(store: Store):
     with store.engine.begin() as connection:
         absences.note_absence(connection, "ran", "debuginfo", "https://d", reason="404", seconds=3600)
-        ask = requests.claim_ask(connection, per_hour=1)
+        ask = requests.claim_request(connection, per_hour=1)
         assert ask is None, "it has symbols"
         reprocessings.begin(connection, "idle", why="upload", nameless=True)
         candidates.remove(connection, "ran", candidates.every(connection, "ran")[0].sha256)
-        ask = requests.claim_ask(connection, per_hour=1)
+        ask = requests.claim_request(connection, per_hour=1)
         assert ask is not None
         requests.note_answer(connection, ask, RequestOutcome.GOT)
     store.age(1)
@@ -215,7 +215,7 @@ def test_notes_go_when_they_are_over(store: Store):
     assert store.retain().notes == 1, "the reprocessing, which had nothing to do"
     store.age(DAYS)
     assert store.retain().notes == 1, "the ask"
-    assert store.count(reprocessing) == store.count(symbol_ask) == store.count(symbol_absence) == 0
+    assert store.count(reprocessing) == store.count(symbol_request) == store.count(symbol_absence) == 0
 
 
 def test_of_what_was_fetched_the_oldest_goes_where_it_takes_too_much(store: Store):

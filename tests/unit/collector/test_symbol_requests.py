@@ -54,7 +54,7 @@ def look(monkeypatch: pytest.MonkeyPatch, accept: Accepting, *, stopped: bool = 
     monkeypatch.setattr(requests, "note_answer", lambda _connection, _ask, *answer: noted.append(answer))
 
     async def main(address: str) -> None:
-        monkeypatch.setattr(requests, "claim_ask", lambda *_args, **_more: replace(ASK, address=address))
+        monkeypatch.setattr(requests, "claim_request", lambda *_args, **_more: replace(ASK, address=address))
         stop = asyncio.Event()
         if stopped:
             stop.set()

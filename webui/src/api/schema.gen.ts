@@ -937,7 +937,6 @@ export interface components {
          * @description The assignment with the fewest cycles, and its saving.
          */
         AffinityAnswer: {
-            asked: components["schemas"]["MachineSelectionEcho"];
             /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["Unavailable"] | null;
             /**
@@ -966,6 +965,7 @@ export interface components {
             rows_total: number;
             /** @description Estimated saving, corrected for the plan's optimism: the plan was chosen by measurements with errors. */
             saving_cycles: components["schemas"]["Figure"] | null;
+            selection: components["schemas"]["MachineSelectionEcho"];
             /**
              * Unknown
              * @description Pairs of an application and a platform without a measurement.
@@ -977,7 +977,6 @@ export interface components {
          * @description Adjusted processor utilisation by counters and by operating systems, beside other measures of the same CPUs.
          */
         ApuAnswer: {
-            asked: components["schemas"]["MachineSelectionEcho"];
             because: components["schemas"]["Unavailable"] | null;
             /** By */
             by: string;
@@ -1003,6 +1002,7 @@ export interface components {
             left_out: components["schemas"]["LeftOut"][];
             /** Rows */
             rows: components["schemas"]["ApuRow"][];
+            selection: components["schemas"]["MachineSelectionEcho"];
         };
         /**
          * ApuRow
@@ -1052,8 +1052,6 @@ export interface components {
         BinaryAnswer: {
             /** Absences */
             absences: components["schemas"]["AbsenceState"][];
-            /** Asks */
-            asks: components["schemas"]["SymbolRequestAnswer"][];
             binary: components["schemas"]["BinarySymbols"];
             /** Caches */
             caches: components["schemas"]["CacheState"][];
@@ -1062,6 +1060,8 @@ export interface components {
              * @description The best first, rejected ones last.
              */
             files: components["schemas"]["SymbolFile"][];
+            /** Requests */
+            requests: components["schemas"]["SymbolRequestAnswer"][];
             upload: components["schemas"]["UploadTerms"];
         };
         /**
@@ -1269,7 +1269,7 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in `estimated_seconds`. Null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["Interval"] | null;
             /** Self Hi */
             self_hi: number | null;
@@ -1448,7 +1448,6 @@ export interface components {
          * @description Request rates against load, by CPU utilisation and by APU.
          */
         CapacityAnswer: {
-            asked: components["schemas"]["MachineSelectionEcho"];
             /** @description The reason why there is no forecast. */
             because: components["schemas"]["Unavailable"] | null;
             /** @description By the operating systems' times. */
@@ -1471,6 +1470,7 @@ export interface components {
             left_out: components["schemas"]["LeftOut"][];
             /** Rows */
             rows: components["schemas"]["StepRow"][];
+            selection: components["schemas"]["MachineSelectionEcho"];
             /** Step Seconds */
             step_seconds: number;
         };
@@ -1479,11 +1479,6 @@ export interface components {
          * @description Captures that wait to be ingested.
          */
         CapturesStatus: {
-            /**
-             * Again
-             * @description Captures to be ingested again with better symbols.
-             */
-            again: number;
             /**
              * Oldest Waiting S
              * @description Null: no capture waits.
@@ -1494,6 +1489,11 @@ export interface components {
              * @description Captures that failed too often to be tried again.
              */
             quarantined: number;
+            /**
+             * To Reprocess
+             * @description Captures to be reprocessed with better symbols.
+             */
+            to_reprocess: number;
             /**
              * Waiting
              * @description Captures to be ingested for the first time.
@@ -1624,7 +1624,7 @@ export interface components {
          * @description The cost of code to the fleet. Null members: no random design, an event not counted in time, or no price.
          */
         Cost: {
-            /** @description Core-hours in `weighed_seconds`. */
+            /** @description Core-hours in `estimated_seconds`. */
             core_hours: components["schemas"]["Interval"] | null;
             /** @description Mean number of busy cores. */
             cores: components["schemas"]["Interval"] | null;
@@ -1660,7 +1660,6 @@ export interface components {
          * @description Comparison of two independent accounts of CPU time.
          */
         CrossCheckAnswer: {
-            asked: components["schemas"]["MachineSelectionEcho"];
             /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["Unavailable"] | null;
             /** By */
@@ -1668,6 +1667,7 @@ export interface components {
             inputs: components["schemas"]["Inputs"];
             /** Rows */
             rows: components["schemas"]["CrossCheckRow"][];
+            selection: components["schemas"]["MachineSelectionEcho"];
             /** Tolerance */
             tolerance: number;
         };
@@ -1852,14 +1852,14 @@ export interface components {
          * @description One row of both selections; null evidence: one of them is no random sample.
          */
         DiffRow: {
-            /** @description Mean number of cores busy with the row in the selection's `weighed_seconds`. Null for events not counted in time, and without a random design, like the next two fields. */
+            /** @description Mean number of cores busy with the row in the selection's `estimated_seconds`. Null for events not counted in time, and without a random design, like the next two fields. */
             a_cores: components["schemas"]["Interval"] | null;
             /**
              * A Share
              * @description Estimated share of the selection.
              */
             a_share: number;
-            /** @description Mean number of cores busy with the row in the base's `weighed_seconds`. */
+            /** @description Mean number of cores busy with the row in the base's `estimated_seconds`. */
             b_cores: components["schemas"]["Interval"] | null;
             /**
              * B Share
@@ -1977,7 +1977,6 @@ export interface components {
             all_events_error: number | null;
             /** Application */
             application: string;
-            asked: components["schemas"]["MachineSelectionEcho"];
             /**
              * Baseline Error
              * @description Mean relative error if the prediction is always the mean IPC.
@@ -2014,6 +2013,7 @@ export interface components {
              * @description Number of runs. Visits of one machine that counted the same events are one run.
              */
             runs: number;
+            selection: components["schemas"]["MachineSelectionEcho"];
             /**
              * Steps
              * @description Selection steps, from all events to few events.
@@ -2443,7 +2443,6 @@ export interface components {
          * @description Predicted slowdowns, and what the model leaves out.
          */
         FrequencyAnswer: {
-            asked: components["schemas"]["MachineSelectionEcho"];
             /** Base Mhz */
             base_mhz: number | null;
             /** @description The reason why there is no answer. Null if there is one. */
@@ -2468,13 +2467,13 @@ export interface components {
             rows: components["schemas"]["FrequencyRow"][];
             /** Rows Total */
             rows_total: number;
+            selection: components["schemas"]["MachineSelectionEcho"];
         };
         /**
          * FrequencyFitAnswer
          * @description A/f + B of applications, platform by platform.
          */
         FrequencyFitAnswer: {
-            asked: components["schemas"]["MachineSelectionEcho"];
             /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["Unavailable"] | null;
             inputs: components["schemas"]["Inputs"];
@@ -2492,6 +2491,7 @@ export interface components {
             rows: components["schemas"]["FrequencyFitRow"][];
             /** Rows Total */
             rows_total: number;
+            selection: components["schemas"]["MachineSelectionEcho"];
         };
         /**
          * FrequencyFitRow
@@ -2881,7 +2881,6 @@ export interface components {
          * @description One application's degradation as a function of the total pressure on its chip.
          */
         InterferenceAnswer: {
-            asked: components["schemas"]["MachineSelectionEcho"];
             /**
              * Baseline
              * @description Mean degradation of the mixes.
@@ -2918,14 +2917,10 @@ export interface components {
             rows: components["schemas"]["PieceRow"][];
             /** Rows Total */
             rows_total: number;
+            selection: components["schemas"]["MachineSelectionEcho"];
             /** @description The target alone. Null: too few visits, or no run. */
             solo: components["schemas"]["SoloRow"] | null;
             source: components["schemas"]["Source"];
-            /**
-             * Strangers
-             * @description Visits beside applications of unknown pressure.
-             */
-            strangers: number;
             /** Target */
             target: string;
             /**
@@ -2938,6 +2933,11 @@ export interface components {
              * @description Mean pressure of the target itself, millions of lines per second.
              */
             typical_lines: number | null;
+            /**
+             * Unknown Neighbour Visits
+             * @description Visits beside applications of unknown pressure.
+             */
+            unknown_neighbour_visits: number;
         };
         /**
          * Interval
@@ -3077,7 +3077,7 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in `estimated_seconds`. Null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["Interval"] | null;
             /** Self Hi */
             self_hi: number | null;
@@ -3261,7 +3261,6 @@ export interface components {
             apu_because: components["schemas"]["Unavailable"] | null;
             /** @description The same by APU. */
             apu_ratio: components["schemas"]["Figure"] | null;
-            asked: components["schemas"]["MachineSelectionEcho"];
             /**
              * Basis
              * @description equal_traffic: both types are assumed to get equally many requests per machine. request_rates: both are compared at the load `full`, regardless of their traffic.
@@ -3300,6 +3299,7 @@ export interface components {
              * @description The old type, then the new one, if they have visits.
              */
             rows: components["schemas"]["TypeRow"][];
+            selection: components["schemas"]["MachineSelectionEcho"];
             /**
              * Step Seconds
              * @description Length of the intervals of mean rates and loads. Null without rates.
@@ -3466,14 +3466,14 @@ export interface components {
          * @description A row that changed by more than chance and by enough to act on.
          */
         Mover: {
-            /** @description Mean number of cores busy with the row in the selection's `weighed_seconds`. Null for events not counted in time, and without a random design, like the next two fields. */
+            /** @description Mean number of cores busy with the row in the selection's `estimated_seconds`. Null for events not counted in time, and without a random design, like the next two fields. */
             a_cores: components["schemas"]["Interval"] | null;
             /**
              * A Share
              * @description Estimated share of the selection.
              */
             a_share: number;
-            /** @description Mean number of cores busy with the row in the base's `weighed_seconds`. */
+            /** @description Mean number of cores busy with the row in the base's `estimated_seconds`. */
             b_cores: components["schemas"]["Interval"] | null;
             /**
              * B Share
@@ -3540,7 +3540,7 @@ export interface components {
             detail: string;
             /**
              * Reason
-             * @description One word: too_little, constant, not_a_number, no_design, or not_asked for rows beyond the largest changes.
+             * @description One word: too_little, constant, not_a_number, no_design, or not_computed for rows beyond the largest changes.
              */
             reason: string;
         };
@@ -3724,7 +3724,6 @@ export interface components {
          * @description The best placement found. It is not proven to be optimal.
          */
         PlacementAnswer: {
-            asked: components["schemas"]["MachineSelectionEcho"];
             because: components["schemas"]["Unavailable"] | null;
             chip: components["schemas"]["Chip"];
             /**
@@ -3741,6 +3740,7 @@ export interface components {
             rows: components["schemas"]["PlacedRow"][];
             /** Rows Total */
             rows_total: number;
+            selection: components["schemas"]["MachineSelectionEcho"];
             /** Slots */
             slots: number;
             source: components["schemas"]["Source"];
@@ -3879,7 +3879,6 @@ export interface components {
          * @description Ratios of the fleet's counters. Null: no machine could count.
          */
         RatioAnswer: {
-            asked: components["schemas"]["MachineSelectionEcho"];
             /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["Unavailable"] | null;
             /** By */
@@ -3894,6 +3893,7 @@ export interface components {
             rows: components["schemas"]["RatioRow"][];
             /** Rows Total */
             rows_total: number;
+            selection: components["schemas"]["MachineSelectionEcho"];
             /**
              * Step Seconds
              * @description Seconds of a step. 0: without steps.
@@ -4028,8 +4028,6 @@ export interface components {
          * @description Captures that are reprocessed because a binary's symbols became better.
          */
         ReprocessingAnswer: {
-            /** Asked At */
-            asked_at: string;
             /**
              * Captures
              * @description Captures to be reprocessed, for lines and inlined calls.
@@ -4067,6 +4065,8 @@ export interface components {
              * @description Functions that got a name at once, in place.
              */
             renamed: number;
+            /** Requested At */
+            requested_at: string;
             /**
              * Why
              * @description The reason, as a sentence.
@@ -4192,7 +4192,7 @@ export interface components {
          *     If the visits of a step could have seen the selection but saw none of it, `core_seconds` has an upper bound.
          */
         SeriesPoints: {
-            /** @description CPU time of the whole fleet in the step's `weighed_seconds`. The sum over a line's steps is the value of the whole time if no visits wait. It is 0, at most hi, if no visit of the step saw any of it; null if the visits saw nothing of the event, or could not have seen the selection. The whole column is null for events not counted in time. */
+            /** @description CPU time of the whole fleet in the step's `estimated_seconds`. The sum over a line's steps is the value of the whole time if no visits wait. It is 0, at most hi, if no visit of the step saw any of it; null if the visits saw nothing of the event, or could not have seen the selection. The whole column is null for events not counted in time. */
             core_seconds: components["schemas"]["IntervalColumns"] | null;
             /**
              * Low Confidence
@@ -4225,6 +4225,11 @@ export interface components {
             /** End */
             end: string[];
             /**
+             * Estimated Seconds
+             * @description Seconds of these on UTC days with ingested visits. Core-seconds divided by these are the mean number of busy cores. 0 if too few visits are ingested.
+             */
+            estimated_seconds: number[];
+            /**
              * Partial
              * @description The step reaches beyond the selection or into the future, so its totals cover only a part of it.
              */
@@ -4249,11 +4254,6 @@ export interface components {
              * @description Drawn visits without an outcome yet: under way, or archived and not ingested. The ingested visits represent them.
              */
             visits_waiting: number[];
-            /**
-             * Weighed Seconds
-             * @description Seconds of these on UTC days with ingested visits. Core-seconds divided by these are the mean number of busy cores. 0 if too few visits are ingested.
-             */
-            weighed_seconds: number[];
         };
         /**
          * ServedAnswer
@@ -4392,7 +4392,7 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in `estimated_seconds`. Null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["Interval"] | null;
             /** Self Hi */
             self_hi: number | null;
@@ -4443,7 +4443,6 @@ export interface components {
          * @description Every figure that either platform has.
          */
         SideAnswer: {
-            asked: components["schemas"]["MachineSelectionEcho"];
             /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["Unavailable"] | null;
             /** First */
@@ -4458,6 +4457,7 @@ export interface components {
             rows: components["schemas"]["SideRow"][];
             /** Second */
             second: string;
+            selection: components["schemas"]["MachineSelectionEcho"];
         };
         /**
          * SideRow
@@ -4762,7 +4762,7 @@ export interface components {
          * @description A stack, in the profiles with one combination of the requested labels.
          */
         StackRow: {
-            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time. */
+            /** @description CPU time of the whole fleet in `estimated_seconds`. Null for events not counted in time. */
             core_seconds: components["schemas"]["Interval"] | null;
             /**
              * Frames
@@ -4979,8 +4979,6 @@ export interface components {
              * @description Earliest time to query another machine. Null: no more.
              */
             again_at: string | null;
-            /** Asked At */
-            asked_at: string;
             /**
              * Attempts
              * @description Machines queried so far.
@@ -5000,7 +4998,9 @@ export interface components {
              * @description unconfirmed: used once another machine sends the same; disputed: another machine sent something else.
              * @enum {string}
              */
-            outcome: "asked" | "got" | "unconfirmed" | "disputed" | "absent" | "refused" | "failed";
+            outcome: "pending" | "got" | "unconfirmed" | "disputed" | "absent" | "refused" | "failed";
+            /** Requested At */
+            requested_at: string;
         };
         /**
          * SymbolsAnswer
@@ -5088,7 +5088,7 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in `estimated_seconds`. Null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["Interval"] | null;
             /** Self Hi */
             self_hi: number | null;
@@ -5193,18 +5193,13 @@ export interface components {
              */
             approximate: boolean;
             /**
-             * Asked Seconds
-             * @description Length of the selection.
-             */
-            asked_seconds: number;
-            /**
              * Complete
              * @description Share of the samples whose stack reaches the thread's start.
              */
             complete: number;
-            /** @description CPU time of the whole fleet in `weighed_seconds`. Null without a random design, or for events not counted in time. */
+            /** @description CPU time of the whole fleet in `estimated_seconds`. Null without a random design, or for events not counted in time. */
             core_seconds: components["schemas"]["Interval"] | null;
-            /** @description Mean number of busy cores in `weighed_seconds`. Null also if that is 0. */
+            /** @description Mean number of busy cores in `estimated_seconds`. Null also if that is 0. */
             cores: components["schemas"]["Interval"] | null;
             /**
              * Covered Seconds
@@ -5217,8 +5212,13 @@ export interface components {
              * @enum {string}
              */
             design: "random" | "none";
-            /** @description The whole fleet's units of the event in `weighed_seconds`; for a gauge its mean level. It is 0, at most hi, if no visit saw any of it. Null, like cores, without a random design, and if no ingested visit watched the event. */
+            /** @description The whole fleet's units of the event in `estimated_seconds`; for a gauge its mean level. It is 0, at most hi, if no visit saw any of it. Null, like cores, without a random design, and if no ingested visit watched the event. */
             estimate: components["schemas"]["Interval"] | null;
+            /**
+             * Estimated Seconds
+             * @description Covered seconds on UTC days with ingested visits. Estimates are for this time, and core-seconds divided by it are cores.
+             */
+            estimated_seconds: number;
             /**
              * Kept
              * @description Estimated share of the label matchers' samples that remains after filters on frames. 1 without such filters.
@@ -5266,6 +5266,11 @@ export interface components {
              */
             seconds: number | null;
             /**
+             * Selected Seconds
+             * @description Length of the selection.
+             */
+            selected_seconds: number;
+            /**
              * Symbolized
              * @description Share of the samples with a name for every function.
              */
@@ -5300,11 +5305,6 @@ export interface components {
              * @description Drawn visits without an outcome yet: under way, or archived and not ingested. Estimates use the ingested visits, which represent the others.
              */
             visits_waiting: number;
-            /**
-             * Weighed Seconds
-             * @description Covered seconds on UTC days with ingested visits. Estimates are for this time, and core-seconds divided by it are cores.
-             */
-            weighed_seconds: number;
         };
         /**
          * TypeRow
@@ -5482,7 +5482,7 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in `estimated_seconds`. Null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["Interval"] | null;
             /** Self Hi */
             self_hi: number | null;

@@ -33,7 +33,7 @@ export interface Ground {
    */
   population: number;
   /** Seconds that core-seconds refer to: the covered seconds of days with ingested visits. */
-  weighed: number;
+  estimated: number;
   /** Price of one core-hour. */
   price: number | null;
   /** The event is counted in time. */
@@ -46,7 +46,7 @@ export interface Ground {
 export function groundOf(totals: Totals, select: string, price: number | null): Ground {
   return {
     population: parseMatchers(select)?.every(isOnFrames) ? totals.population : 0,
-    weighed: totals.weighed_seconds,
+    estimated: totals.estimated_seconds,
     price,
     timed: totals.seconds !== null,
     random: totals.design === 'random',
@@ -55,7 +55,7 @@ export function groundOf(totals: Totals, select: string, price: number | null): 
 
 /** The measures that this response supports; `share` always. */
 export function offered(ground: Ground): Measure[] {
-  const fleet = ground.random && ground.timed && ground.weighed > 0;
+  const fleet = ground.random && ground.timed && ground.estimated > 0;
   const possible: Record<Measure, boolean> = {
     share: true,
     samples: true,
@@ -104,7 +104,7 @@ export function measured(amount: Amount, measure: Measure, ground: Ground): Esti
     case 'core-seconds':
       return coreSeconds ?? exact(amount.seconds);
     case 'cores':
-      return coreSeconds && ground.weighed > 0 ? times(coreSeconds, 1 / ground.weighed) : null;
+      return coreSeconds && ground.estimated > 0 ? times(coreSeconds, 1 / ground.estimated) : null;
     case 'machines':
       return ground.random && ground.population > 0 ? times(share, ground.population) : null;
     case 'money':

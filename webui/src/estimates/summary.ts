@@ -42,7 +42,7 @@ const NEGLIGIBLE = 0.005;
 
 /** `unit` is the event's, for events not counted in time. */
 export function summaryOf(totals: Totals, unit: string): Summary {
-  const asked = length(totals.asked_seconds);
+  const asked = length(totals.selected_seconds);
   if (totals.design !== 'random')
     return { estimate: '', interval: '', frame: `Within ${asked}`, remarks: [byHand(totals), path(totals)] };
   const { cores, estimate: level } = totals;
@@ -100,7 +100,7 @@ function designed(totals: Totals): Remark[] {
       warn: false,
     });
   }
-  const covered = totals.asked_seconds > 0 ? totals.covered_seconds / totals.asked_seconds : 1;
+  const covered = totals.selected_seconds > 0 ? totals.covered_seconds / totals.selected_seconds : 1;
   remarks.push({
     text: covered >= 0.9995 ? 'data for the whole range' : `data for ${coverage(covered)} of the range`,
     why: 'Estimates do not extrapolate over time in which the campaign drew no machines.',

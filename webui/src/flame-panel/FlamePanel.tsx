@@ -67,9 +67,9 @@ function Graph({
   );
   const found = useMemo(() => findNode(tree, place.node), [tree, place.node]);
   const outside = union !== null && union.nodes.length > 0 && found > 0 && !reaches(union, tree, found);
-  const { design, asked_seconds, covered_seconds } = head.totals;
+  const { design, selected_seconds, covered_seconds } = head.totals;
   const random = design === 'random';
-  const covered = asked_seconds > 0 ? covered_seconds / asked_seconds : 1;
+  const covered = selected_seconds > 0 ? covered_seconds / selected_seconds : 1;
   return (
     <>
       <div className="bar-top">

@@ -63,7 +63,7 @@ export function BinaryDetails({ binaryKey, allowed, say }: Props) {
             <dt>Last change</dt>
             <dd>
               {state.reprocessing.why}{' '}
-              <span className="note">{localMinute(state.reprocessing.asked_at)}</span>{' '}
+              <span className="note">{localMinute(state.reprocessing.requested_at)}</span>{' '}
               <ReprocessingProgress reprocessing={state.reprocessing} />
             </dd>
           </>
@@ -182,9 +182,9 @@ function Attempts({ answer }: { answer: BinaryAnswer }) {
           {cache.failure !== '' && <span className="bad">The last build failed: {cache.failure}</span>}
         </li>
       ))}
-      {answer.asks.map((ask) => (
-        <li key={ask.kind}>
-          Requested from {ask.machine} at {localMinute(ask.asked_at)}: {answered(ask)}.
+      {answer.requests.map((request) => (
+        <li key={request.kind}>
+          Requested from {request.machine} at {localMinute(request.requested_at)}: {answered(request)}.
         </li>
       ))}
       {answer.absences.map((absence) => (

@@ -58,7 +58,7 @@ export function recognised(done: UploadAnswer): string {
 }
 
 const OUTCOMES: Readonly<Record<SymbolRequestAnswer['outcome'], string>> = {
-  asked: 'no response yet',
+  pending: 'no response yet',
   got: 'received',
   unconfirmed: 'received, but not used until another machine confirms it',
   disputed: 'received, but different from the file of another machine',

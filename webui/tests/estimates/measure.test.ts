@@ -44,10 +44,10 @@ describe('measures', () => {
   });
 
   it('are of the days with ingested visits', () => {
-    const half = groundOf(totals({ weighed_seconds: 10_152, uncovered_share: 0.5 }), '{}', 0.04);
+    const half = groundOf(totals({ estimated_seconds: 10_152, uncovered_share: 0.5 }), '{}', 0.04);
     expect(measured(self, 'cores', half)!.value).toBeCloseTo(7200 / 10_152, 10);
     expect(measured(self, 'core-seconds', half)).toEqual(measured(self, 'core-seconds', ground));
-    const none = groundOf(totals({ weighed_seconds: 0, uncovered_share: 1 }), '{}', 0.04);
+    const none = groundOf(totals({ estimated_seconds: 0, uncovered_share: 1 }), '{}', 0.04);
     expect(offered(none)).toEqual(['share', 'samples', 'core-seconds', 'machines']);
     expect(measured(self, 'cores', none)).toBeNull();
   });

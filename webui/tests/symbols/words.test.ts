@@ -14,7 +14,7 @@ const REPROCESSING: ReprocessingAnswer = {
   id: 1,
   key: 'aa',
   why: 'x was uploaded.',
-  asked_at: '2026-11-21T04:00:00Z',
+  requested_at: '2026-11-21T04:00:00Z',
   finished_at: null,
   renamed: 0,
   captures: 0,

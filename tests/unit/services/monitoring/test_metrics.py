@@ -195,7 +195,7 @@ def test_what_a_worker_did_is_counted(monkeypatch: pytest.MonkeyPatch):
     assert {
         label[1]: value for (name, *labels), value in found.items() if name == "fleetprof_capture_failures_total" for label in labels
     } == {"bad_capture": 1, "newer_format": 1, "database": 1, "archive": 1, "memory": 0, "other": 1}  # fmt: skip
-    assert found["fleetprof_captures_given_up_total",] == 2
+    assert found["fleetprof_captures_rejected_total",] == 2
     assert found["fleetprof_queue_messages", ("queue", "new")] == 5
     assert "not accept tasks" in str(metrics.has_workers())
 

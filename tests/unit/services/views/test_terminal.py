@@ -156,9 +156,9 @@ FLEET = filled(
     visits=3,
     visits_ingested=12,
     population=200.0,
-    asked_seconds=3600.0,
+    selected_seconds=3600.0,
     covered_seconds=1800.0,
-    weighed_seconds=1350.0,
+    estimated_seconds=1350.0,
     uncovered_share=0.25,
     cores=Interval(50.0, 40.0, 62.5),
     symbolized=0.97,
@@ -248,7 +248,7 @@ def test_one_machine_is_one_and_its_interval_has_ends():
     assert "1 visit of 1 machine " in line
 
 
-def test_what_no_visit_saw_is_told_with_what_it_may_be():
+def test_an_unobserved_value_is_shown_with_its_upper_bound():
     """Seen: that no samples had ingested, while 691 visits had."""
     none = replace(FLEET, samples=0, cores=Interval(0.0, 0.0, 1.234), visits_ingested=691)
 

@@ -45,7 +45,7 @@ def series_answer() -> SeriesRows:
             lo=share.lo,
             hi=share.hi,
             core_seconds=core_seconds,
-            cores=core_seconds.scaled(1 / steps[place].weighed_seconds),
+            cores=core_seconds.scaled(1 / steps[place].estimated_seconds),
             low_confidence=place in columns.low_confidence,
             visits=columns.visits[place],
         )
@@ -115,7 +115,7 @@ def test_where_there_is_little_room_bars_are_cut_and_no_number():
     assert "…" not in first
 
 
-def test_a_step_that_nobody_saw_has_no_figure():
+def test_a_step_without_visits_has_no_figure():
     found = with_points(series_answer(), 0, **NO_FIGURES)
     text = text_of(series.series(found))
     assert "–" in text.splitlines()[1]
@@ -186,8 +186,8 @@ def test_without_a_cause_the_reason_stands_there(moved: MoversAnswer):
     assert movers.cause(unexplained).plain == "no label explains half of the change"
     few = MoverUnavailable("too_little", "It needs 8 visits.")
     assert movers.cause(replace(row, cause=None, because=few)).plain == "It needs 8 visits."
-    not_asked = replace(row, cause=None, because=replace(few, reason="not_asked"))
-    assert movers.cause(not_asked).plain == ""
+    not_computed = replace(row, cause=None, because=replace(few, reason="not_computed"))
+    assert movers.cause(not_computed).plain == ""
     assert "None of 2 rows changed significantly and by 0.1 % or more" in text_of(
         movers.movers(replace(moved, movers=()))
     )

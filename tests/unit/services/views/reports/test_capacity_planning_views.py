@@ -28,7 +28,7 @@ FORECAST = ForecastAnswer(
     because=None,
 )
 TYPES = MachineTypesAnswer(
-    asked=ASKED,
+    selection=ASKED,
     basis="equal_traffic",
     full=None,
     step_seconds=None,
@@ -77,7 +77,7 @@ def test_both_forecasts_stand_below_their_steps():
         visits=7,
     )
     answer = CapacityAnswer(
-        asked=ASKED,
+        selection=ASKED,
         step_seconds=3600,
         full=0.9,
         by_utilisation=replace(FORECAST, curved=True),

@@ -85,7 +85,7 @@ MIXED = MixAnswer(
     because=None,
 )
 SLOWED = InterferenceAnswer(
-    asked=ASKED,
+    selection=ASKED,
     target="search[1]",
     source=VISITS,
     chip=CHIP,
@@ -93,7 +93,7 @@ SLOWED = InterferenceAnswer(
     typical_lines=12.0,
     typical_gigabytes=8.0,
     mixes=44,
-    strangers=5,
+    unknown_neighbour_visits=5,
     baseline=0.2,
     baseline_error=0.08,
     error=0.012,
@@ -138,7 +138,7 @@ def test_what_experiments_trained_is_said() -> None:
     timed = replace(solo("etl", 1.0), cpi=None, time_s=12.5, visits=0, runs=3)
     pressed = replace(solo("feed", 5.0), cpi=None, visits=0, runs=2)
     chip = replace(CHIP, lines="")
-    answer = slowed(source=RUNS, chip=chip, neighbours=(timed, pressed), strangers=0)
+    answer = slowed(source=RUNS, chip=chip, neighbours=(timed, pressed), unknown_neighbour_visits=0)
     text = text_of(interference(answer, beside="feed"))
     assert "trained on 44 runs of the experiments lab[7], not on the fleet's visits" in text
     assert "(+40.0…+48.0) in a run, 95 %" in text
@@ -207,7 +207,7 @@ def placed(
 
 def advice(*rows: PlacedRow, **other: Any) -> PlacementAnswer:
     answer = PlacementAnswer(
-        asked=ASKED,
+        selection=ASKED,
         source=VISITS,
         chip=CHIP,
         machines=3,
@@ -256,7 +256,7 @@ def test_programs_of_which_nothing_is_known_each_say_why():
 FIRST = EventRow("dtlb-misses", importance=0.6, counted=0.5, dominates=True)
 PAIR = CoupledPair("dtlb-misses", "governor", coupling=0.31, dependence=0.62, significant=True)
 MINED = EventsAnswer(
-    asked=ASKED,
+    selection=ASKED,
     application="search[1]",
     rows=(FIRST, replace(FIRST, event="noise", dominates=False)),
     rows_total=2,

@@ -39,7 +39,7 @@ def row(value: str, hardware: HardwareLoad | None, visits: int) -> ApuRow:
 def shown(rows: list[ApuRow], used: int, by: str = "platform") -> str:
     screen = StringIO()
     answer = ApuAnswer(
-        asked=ASKED,
+        selection=ASKED,
         by=by,
         rows=tuple(rows),
         coefficients=(),

@@ -26,7 +26,7 @@ ASKED = {"from": "2026-11-17T12:00:00Z", "to": "2026-11-17T13:00:00Z", "select":
 
 
 def shown(view, **answer) -> str:
-    return printed(view({"asked": ASKED, "inputs": INPUTS, "because": None, **answer}))
+    return printed(view({"selection": ASKED, "inputs": INPUTS, "because": None, **answer}))
 
 
 def printed(report: RenderableType) -> str:
@@ -47,7 +47,7 @@ def test_a_ratios_work_is_what_was_counted():
         denominator=10.0,
     )
     answer = RatioAnswer(
-        asked=MACHINES,
+        selection=MACHINES,
         ratio="cycles / instructions",
         unit="cycles per instruction",
         by=("application",),
@@ -64,7 +64,7 @@ def test_a_ratios_work_is_what_was_counted():
 
 def test_a_plans_cycles_are_of_what_was_counted():
     answer = AffinityAnswer(
-        asked=MachineSelectionEcho("2026-11-17T12:00:00Z", "2026-11-17T13:00:00Z", "{}", "fleet"),
+        selection=MachineSelectionEcho("2026-11-17T12:00:00Z", "2026-11-17T13:00:00Z", "{}", "fleet"),
         present=(),
         present_cycles=500.0,
         planned_cycles=400.0,
@@ -98,7 +98,7 @@ def test_a_factor_that_few_visits_decide_has_a_mark():
         second_visits=164,
     )
     answer = SideAnswer(
-        asked=MACHINES,
+        selection=MACHINES,
         first="Zen 3",
         second="Skylake",
         interval_level=0.975,

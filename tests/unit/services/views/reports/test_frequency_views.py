@@ -45,7 +45,7 @@ ROW = FrequencyFitRow(
 
 def shown(*rows: FrequencyFitRow, memory: Memory | None = None) -> str:
     answer = FrequencyFitAnswer(
-        asked=ASKED,
+        selection=ASKED,
         performance=0.9,
         memory=memory,
         rows=rows,
@@ -71,7 +71,7 @@ def test_a_row_says_how_well_it_foretells() -> None:
     assert "search on Z80:" not in text
 
 
-def test_what_weakens_a_row_is_told() -> None:
+def test_reasons_for_low_confidence_are_shown() -> None:
     assert "search on Z80: frequency and the machines' load are correlated (0.80)" in shown(
         replace(ROW, load_correlation=0.8)
     )
@@ -99,7 +99,7 @@ def test_another_memory_stands_beside() -> None:
     )
 
 
-def test_why_there_is_no_lowest_frequency_with_another_memory_is_told() -> None:
+def test_the_reason_for_no_lowest_frequency_with_another_memory_is_shown() -> None:
     memory = Memory(measured_mhz=3200.0, target_mhz=320.0, part=1.0, waiting=10.0)
     none = Unavailable("unreachable", "No frequency makes it 0.9 times as fast.")
     text = shown(replace(ROW, lowest_at_memory_because=none), memory=memory)
@@ -125,7 +125,7 @@ def test_a_row_that_any_frequency_will_do_for_is_shown_with_that_beside() -> Non
         because=Unavailable("unbounded", "Any frequency keeps it."),
     )
     answer = FrequencyAnswer(
-        asked=ASKED,
+        selection=ASKED,
         base_mhz=2000.0,
         performance=0.9,
         memory=None,

@@ -32,10 +32,10 @@ def text_of(renderable) -> str:
 
 
 def answer(because: Unavailable | None = None, *missed: MissingCounter) -> ApuAnswer:
-    return filled(ApuAnswer, asked=ASKED, because=because, inputs=replace(INPUTS, missing=missed))
+    return filled(ApuAnswer, selection=ASKED, because=because, inputs=replace(INPUTS, missing=missed))
 
 
-def test_an_answer_stands_between_what_was_asked_and_what_it_is_made_of():
+def test_an_answer_stands_between_its_selection_and_its_inputs():
     lines = text_of(
         render_report(
             answer(None, missing("aperf"), missing("mperf"), missing("cycles", 2)), lambda: Text("X")
@@ -74,7 +74,7 @@ def test_an_amount_is_its_value(value: float):
     assert float(number) * scale == pytest.approx(value, rel=0.006, abs=1e-300)
 
 
-def test_what_nobody_knows_is_a_dash_and_an_open_end_no_number():
+def test_a_missing_figure_is_a_dash_and_an_open_end_is_no_number():
     assert figure(None) == "–"
     assert figure(Figure(1.5, 1.25, None)) == "1.50 (1.25–…)"
     assert figure(Figure(0.5, 0.25, 0.75), share, low_confidence=True) == "50.0 % (25.0–75.0) ?"

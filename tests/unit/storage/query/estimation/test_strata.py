@@ -21,7 +21,7 @@ def strata() -> Strata:
         population=np.array([10.0, 5.0, 10.0]),
         covered_s=np.array([3600.0, 3600.0, 60.0]),
         drawn=np.zeros((3, 5)),
-        asked_s=7200.0,
+        selected_s=7200.0,
         total_covered_s=3660.0,
         machines=14.9,
         alike=np.array([3, 3, 3]),

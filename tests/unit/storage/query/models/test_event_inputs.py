@@ -42,7 +42,7 @@ def visits(count: int) -> MachineVisits:
         weight=np.ones(count),
         group=zeros,
         weights=None,
-        coverage=Coverage(random=False, asked_s=10.0),
+        coverage=Coverage(random=False, selected_s=10.0),
         values=dict.fromkeys(("machine", "platform", "datacenter", "cluster", "kernel"), zeros),
         names={},
         among=(),
@@ -62,7 +62,7 @@ NAN = float("nan")
         ([2390.0, 2400.0, 2520.0, 2400.0], [2400.0, 2400.0, 2500.0, 2400.0]),
     ],
 )
-def test_a_frequency_that_nobody_measured_is_none_that_was_set(
+def test_a_frequency_that_was_not_measured_is_not_one_that_was_set(
     mhz: list[float], found: list[float] | None
 ) -> None:
     parameters = _parameters(visits(4), {}, np.array(mhz))
@@ -71,7 +71,7 @@ def test_a_frequency_that_nobody_measured_is_none_that_was_set(
         np.testing.assert_array_equal(parameters["frequency"], found)
 
 
-def test_a_setting_that_nobody_read_is_none() -> None:
+def test_a_setting_that_was_not_read_is_none() -> None:
     alike = _parameters(visits(3), {"governor": ("", "performance", "performance")}, np.full(3, NAN))
     assert alike == {}
     other = _parameters(visits(3), {"governor": ("", "performance", "powersave")}, np.full(3, NAN))

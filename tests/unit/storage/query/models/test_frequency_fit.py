@@ -1,4 +1,4 @@
-"""GIVEN counts of many applications WHEN some rows are asked for THEN only these are fitted, and a fleet without a fit says why."""
+"""GIVEN counts of many applications WHEN some rows are requested THEN only these are fitted, and a fleet without a fit has a reason."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -22,7 +22,7 @@ from storage.snapshots.query_budget import Budget, Limits, Stop
 DAY = datetime(2026, 11, 17, tzinfo=UTC)
 WHOLE = Selection(DAY, DAY + timedelta(days=1))
 MACHINES, APPLICATIONS = 12, 5
-COVERAGE = Coverage(random=True, asked_s=86400.0)
+COVERAGE = Coverage(random=True, selected_s=86400.0)
 
 
 def inputs(ghz: tuple[float, ...]) -> FitInputs:
@@ -87,7 +87,7 @@ def test_no_more_rows_are_fitted_than_shown(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(whole.rows) == whole.rows_total == APPLICATIONS
 
 
-def test_a_row_is_not_fitted_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_that_is_not_requested_is_not_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
     stopped = Budget(Limits())
     stopped.stop(Stop.DROPPED)
     with stopped.running(), pytest.raises(QuestionDropped):

@@ -1,4 +1,4 @@
-"""GIVEN visits that cannot say WHEN experiments are looked for THEN they are of a chip that was asked about, and all are looked through."""
+"""GIVEN visits that do not suffice WHEN experiments are searched THEN they are of a selected chip, and all are searched."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ from storage.query.store_reading import StoreReading
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 WHOLE = Selection(NOW, NOW + timedelta(hours=1))
-NOTHING = inputs_of(Coverage(random=True, asked_s=60.0), 7, 5)
+NOTHING = inputs_of(Coverage(random=True, selected_s=60.0), 7, 5)
 WHY = Unavailable("too_little", "Nobody knows.")
 READING = cast("StoreReading", SimpleNamespace(connection=None))
 WANTED = Wanted(WHOLE, ("web",), peak_gbs=12.8)

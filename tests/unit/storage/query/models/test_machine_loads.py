@@ -31,7 +31,7 @@ def times(cores: list[list[int]], busy_s: list[list[float]]) -> CoreTimes:
         weight=np.ones(count),
         group=zeros,
         weights=None,
-        coverage=Coverage(random=False, asked_s=10.0),
+        coverage=Coverage(random=False, selected_s=10.0),
         values={"platform": zeros},
         names={"platform": ("Altra",)},
         among=(),

@@ -1,14 +1,16 @@
-"""Asks: what hides the most first, of one machine at a time, never more than agreed in the whole fleet."""
+"""Requests for symbols: binaries that hide the most samples first, one machine at a time, within the fleet's hourly limit."""
 
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, column, func, select, update
+from alembic import command
+from sqlalchemy import Connection, Engine, column, func, select, text, update
 
+from storage import migrate
 from storage.archive import Archive
-from storage.schema import binary, machine, symbol_ask
+from storage.schema import binary, machine, symbol_request
 from storage.symbols import candidates
 from storage.symbols.candidates import UPLOAD, Candidate
 from storage.symbols.kinds import FileKind, Quality
@@ -16,9 +18,9 @@ from storage.symbols.requests import (
     ATTEMPTS_LIMIT,
     RequestOutcome,
     SymbolRequest,
-    asked,
-    claim_ask,
+    claim_request,
     note_answer,
+    requests_of,
     wanted,
 )
 from tests.binary_fleet import FULL, Fleet
@@ -33,29 +35,29 @@ def fleet(engine: Engine) -> Fleet:
 
 def claim(fleet: Fleet, per_hour: int = 100) -> SymbolRequest | None:
     with fleet.engine.begin() as connection:
-        return claim_ask(connection, per_hour=per_hour)
+        return claim_request(connection, per_hour=per_hour)
 
 
 def claimed(fleet: Fleet) -> SymbolRequest:
-    ask = claim(fleet)
-    assert ask is not None
-    return ask
+    request = claim(fleet)
+    assert request is not None
+    return request
 
 
-def answer(fleet: Fleet, ask: SymbolRequest, outcome: RequestOutcome, detail: str = "") -> bool:
+def answer(fleet: Fleet, request: SymbolRequest, outcome: RequestOutcome, detail: str = "") -> bool:
     with fleet.engine.begin() as connection:
-        return note_answer(connection, ask, outcome, detail)
+        return note_answer(connection, request, outcome, detail)
 
 
 def let_pass(fleet: Fleet, hours: float) -> None:
     then = timedelta(hours=hours)
     with fleet.engine.begin() as connection:
         connection.execute(
-            update(symbol_ask).values(
-                asked_at=symbol_ask.c.asked_at - then,
-                again_at=symbol_ask.c.again_at - then,
-                asked_times=select(func.array_agg(column("at") - then))
-                .select_from(func.unnest(symbol_ask.c.asked_times).alias("at"))
+            update(symbol_request).values(
+                requested_at=symbol_request.c.requested_at - then,
+                again_at=symbol_request.c.again_at - then,
+                requested_times=select(func.array_agg(column("at") - then))
+                .select_from(func.unnest(symbol_request.c.requested_times).alias("at"))
                 .scalar_subquery(),
             )
         )
@@ -104,30 +106,30 @@ class TestWanted:
         fleet.visit({"new": (50, 10)})
         assert keys(fleet) == ["new"]
 
-    def test_nobody_is_asked_for_a_file_known_by_its_path_only(self, fleet: Fleet):
+    def test_a_file_known_by_its_path_only_is_not_requested(self, fleet: Fleet):
         fleet.visit({"path:/opt/x": (50, 50)})
         assert keys(fleet) == ["path:/opt/x"]
-        assert keys(fleet, askable=True) == []
+        assert keys(fleet, requestable=True) == []
         assert claim(fleet) is None
 
 
 class TestClaim:
-    def test_says_whom_to_ask_for_what(self, fleet: Fleet):
+    def test_names_the_gateway_and_the_file(self, fleet: Fleet):
         fleet.visit({"aa": (50, 50)}, machine=1, at=datetime.now(UTC) - timedelta(hours=1))
         last = fleet.visit({"aa": (50, 50)}, machine=2)
-        ask = claimed(fleet)
-        assert ask == SymbolRequest(
+        request = claimed(fleet)
+        assert request == SymbolRequest(
             binary_key="aa", kind=FileKind.SYMBOLS, name="aa.so", path="/usr/lib/aa.so", visit_id=last,
             machine_id=fleet.machines[2], machine="m2", address="h2:1", attempt=1,
         )  # fmt: skip
 
-    def test_a_kernel_is_asked_for_its_symbols(self, fleet: Fleet):
+    def test_a_kernels_symbols_are_requested(self, fleet: Fleet):
         with fleet.engine.begin() as connection:
             fleet.binary(connection, "kk", kind="kernel", name="[kernel]")
         fleet.visit({"kk": (50, 50)})
         assert claimed(fleet).kind == FileKind.KALLSYMS
 
-    def test_one_gateway_is_asked_for_a_binary(self, fleet: Fleet):
+    def test_one_gateway_gets_the_request_for_a_binary(self, fleet: Fleet):
         for number in range(4):
             fleet.visit({"aa": (50, 50)}, machine=number)
         assert claim(fleet) is not None
@@ -140,7 +142,7 @@ class TestClaim:
         let_pass(fleet, 1.1)
         assert claimed(fleet).binary_key == "bb", "the first ran on no other machine"
 
-    def test_machines_that_may_not_be_visited_are_not_asked(self, fleet: Fleet):
+    def test_machines_that_may_not_be_visited_get_no_request(self, fleet: Fleet):
         for number in range(3):
             fleet.visit({"aa": (50, 50)}, machine=number)
         with fleet.engine.begin() as connection:
@@ -166,9 +168,14 @@ class TestClaim:
             thread.start()
         for thread in threads:
             thread.join(60)
-        asks = [ask for ask in got if ask is not None]
+        made = [request for request in got if request is not None]
         assert len(got) == 16
-        assert len(asks) == len({ask.binary_key for ask in asks}) == len({ask.machine for ask in asks}) == 3
+        assert (
+            len(made)
+            == len({request.binary_key for request in made})
+            == len({request.machine for request in made})
+            == 3
+        )
         assert claim(fleet, 3) is None
         let_pass(fleet, 1.1)
         assert claim(fleet, 3) is not None
@@ -181,32 +188,32 @@ class TestAnswers:
             fleet.visit({"aa": (50, 50)}, machine=number)
         return claimed(fleet)
 
-    def test_what_was_got_is_never_asked_for_again(self, fleet: Fleet):
-        ask = self.everywhere(fleet)
-        assert answer(fleet, ask, RequestOutcome.GOT, "12 kB")
+    def test_received_symbols_are_never_requested_again(self, fleet: Fleet):
+        request = self.everywhere(fleet)
+        assert answer(fleet, request, RequestOutcome.GOT, "12 kB")
         let_pass(fleet, 1000)
         assert claim(fleet) is None
         with fleet.engine.connect() as connection:
-            [state] = asked(connection, "aa")
+            [state] = requests_of(connection, "aa")
         assert (state.outcome, state.detail, state.again_at) == (RequestOutcome.GOT, "12 kB", None)
-        assert state.machine == ask.machine
+        assert state.machine == request.machine
 
-    def test_after_a_refusal_another_machine_is_asked_later(self, fleet: Fleet):
+    def test_after_a_refusal_another_machine_gets_the_request_later(self, fleet: Fleet):
         machines, rests = set(), []
-        ask: SymbolRequest | None = self.everywhere(fleet)
-        while ask is not None:
-            machines.add(ask.machine)
-            assert answer(fleet, ask, RequestOutcome.REFUSED, "symbols are not given away here")
+        request: SymbolRequest | None = self.everywhere(fleet)
+        while request is not None:
+            machines.add(request.machine)
+            assert answer(fleet, request, RequestOutcome.REFUSED, "symbols are not given away here")
             assert claim(fleet) is None
-            rests.append(1.1 * 2 ** (ask.attempt - 1))
+            rests.append(1.1 * 2 ** (request.attempt - 1))
             let_pass(fleet, rests[-1])
-            ask = claim(fleet)
+            request = claim(fleet)
         assert len(machines) == len(rests) == ATTEMPTS_LIMIT
         with fleet.engine.connect() as connection:
-            [state] = asked(connection, "aa")
+            [state] = requests_of(connection, "aa")
         assert (state.attempts, state.again_at) == (ATTEMPTS_LIMIT, None)
 
-    def test_a_collector_that_dies_while_asking(self, fleet: Fleet):
+    def test_a_collector_that_dies_during_a_request(self, fleet: Fleet):
         first = self.everywhere(fleet)
         let_pass(fleet, 1.1)
         second = claimed(fleet)
@@ -215,3 +222,36 @@ class TestAnswers:
         assert not answer(fleet, first, RequestOutcome.GOT), "too late"
         assert answer(fleet, second, RequestOutcome.ABSENT)
         assert not answer(fleet, second, RequestOutcome.GOT), "it was answered"
+
+
+def names_of(connection: Connection) -> set[str]:
+    """Names of the constraints, indexes and columns of both tables of requests."""
+    tables = "('symbol_ask'::text, 'symbol_request', 'reprocessing')"
+    return set(
+        connection.scalars(
+            text(
+                "SELECT conname FROM pg_constraint JOIN pg_class ON pg_class.oid = conrelid"
+                f" WHERE relname IN {tables}"
+                f" UNION ALL SELECT indexname FROM pg_indexes WHERE tablename IN {tables}"
+                f" UNION ALL SELECT column_name FROM information_schema.columns WHERE table_name IN {tables}"
+            )
+        )
+    )
+
+
+def test_requests_survive_a_downgrade_to_the_former_names(fleet: Fleet):
+    fleet.visit({"aa": (50, 50)})
+    with fleet.engine.begin() as connection:
+        assert claim_request(connection, per_hour=10) is not None
+        before, names = requests_of(connection, "aa"), names_of(connection)
+        assert not [name for name in names if "ask" in name]
+        config = migrate._config()
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0012")
+        former = connection.execute(text("SELECT outcome, asked, asked_times FROM symbol_ask")).one()
+        assert (former.outcome, len(former.asked_times)) == ("asked", 1)
+        assert not [name for name in names_of(connection) if "request" in name]
+        command.upgrade(config, "head")
+        assert migrate.differences(connection) == []
+        assert (requests_of(connection, "aa"), names_of(connection)) == (before, names)
+        assert connection.scalars(select(symbol_request.c.machine_ids)).one() == former.asked

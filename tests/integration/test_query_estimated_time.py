@@ -1,4 +1,4 @@
-"""GIVEN two days drawn, of which the second waits to be ingested WHEN both are asked THEN rates are those of the first."""
+"""GIVEN visits of two days, of which the second waits to be ingested WHEN both are queried THEN rates are those of the first."""
 
 from dataclasses import astuple
 from datetime import timedelta
@@ -48,7 +48,7 @@ def table(queries: QueryEngine, selection: Selection) -> TableAnswer:
 def test_cores_are_those_busy_on_the_day_that_ingested(queries: QueryEngine):
     alone, both = table(queries, INGESTED), table(queries, BOTH)
     totals = both.totals
-    assert (totals.covered_seconds, totals.weighed_seconds) == (2 * DAY_S, DAY_S)
+    assert (totals.covered_seconds, totals.estimated_seconds) == (2 * DAY_S, DAY_S)
     assert totals.uncovered_share == pytest.approx(0.5)
     assert astuple(totals.core_seconds) == pytest.approx(astuple(alone.totals.core_seconds))
     assert astuple(totals.cores) == pytest.approx(astuple(alone.totals.cores))
@@ -65,11 +65,11 @@ def test_cores_of_a_step_are_those_of_its_days_that_ingested(queries: QueryEngin
         queries.ask(SeriesQuestion(asked, ("function",), step_s=step_s))
         for asked, step_s in ((INGESTED, DAY_S), (BOTH, 7 * DAY_S))
     )
-    assert [step.weighed_seconds for step in both.steps] == [DAY_S]
+    assert [step.estimated_seconds for step in both.steps] == [DAY_S]
     for one, other in zip(both.lines, alone.lines, strict=True):
         assert astuple(one.points[0].cores) == pytest.approx(astuple(other.points[0].cores))
     days = queries.ask(SeriesQuestion(BOTH, step_s=DAY_S))
-    assert [(step.covered_seconds, step.weighed_seconds) for step in days.steps] == [
+    assert [(step.covered_seconds, step.estimated_seconds) for step in days.steps] == [
         (DAY_S, DAY_S),
         (DAY_S, 0),
     ]
@@ -111,4 +111,4 @@ def test_a_profile_lasts_as_long_as_what_it_is_of(queries: QueryEngine):
 def test_where_nothing_ingested_there_are_no_cores(queries: QueryEngine):
     totals = table(queries, minutes(1440, 2 * 1440)).totals
     assert totals.covered_seconds == DAY_S
-    assert (totals.weighed_seconds, totals.cores) == (0, None)
+    assert (totals.estimated_seconds, totals.cores) == (0, None)
