@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from uuid import uuid4
+from zlib import crc32
 
 import psycopg2
 import pytest
@@ -173,11 +174,39 @@ def more_time(item: pytest.Item, times: int) -> None:
         item.add_marker(pytest.mark.timeout(times * limit), append=False)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that may take longest go first, so that two at a time end together (`make test`).
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("fleetprof")
+    group.addoption("--long", action="store_true", help="only tests that are marked long (`make test-long`)")
+    group.addoption("--part", default="1/1", metavar="N/M", help="only the Nth of M parts of the files")
+
+
+def chosen(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
+    """The tests of this run: without paths and names those that are not long, with --long those that are."""
+    tests = Path(__file__).parent
+    everything = all((config.invocation_params.dir / path).resolve() == tests for path in config.args)
+    number, of = map(int, config.getoption("part", "1/1").split("/"))
+    long_ones = config.getoption("long", default=False)
+    return [
+        item
+        for item in items
+        if crc32(str(item.path.relative_to(config.rootpath)).encode()) % of == number - 1
+        and (
+            (item.get_closest_marker("long") is not None) == long_ones
+            or (not long_ones and (not everything or bool(config.option.keyword)))
+        )
+    ]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect tests of other runs; files that may take longest go first, so that two at a time end together.
 
     What a file may take is the longest limit of its tests; of equals those that start processes come first.
     """
+    ours = chosen(config, items)
+    if len(ours) < len(items):
+        kept = set(ours)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = ours
     times = TIMES_EXAMPLES
     for item in items:
         more_examples(item, times)
