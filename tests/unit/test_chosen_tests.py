@@ -24,7 +24,7 @@ def items() -> list[Any]:
 def run(*paths: str, keyword: str = "", long: bool = False, part: str = "1/1") -> list[Any]:
     config = SimpleNamespace(
         invocation_params=SimpleNamespace(dir=ROOT), args=list(paths), rootpath=ROOT,
-        option=SimpleNamespace(keyword=keyword), getoption=lambda name, default: {"part": part, "long": long}[name],  # noqa: ARG005
+        option=SimpleNamespace(keyword=keyword), getoption=lambda name, default: {"part": part, "long": long}[name],
     )  # fmt: skip
     return cast("list[Any]", chosen(cast("pytest.Config", config), items()))
 

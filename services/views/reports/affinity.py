@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.views.reports.report_envelope import amount, columns, figure, render_report
+from services.views.reports.report_envelope import amount, columns, figure, inputs, render_report
 from services.views.terminal import share
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def affinity(answer: "AffinityAnswer") -> RenderableType:
     """The plan of /analysis/affinity: its savings, and the moves that matter."""
-    return render_report(answer, lambda: _body(answer))
+    return render_report(answer, lambda: _body(answer), inputs(answer.inputs))
 
 
 def _body(answer: "AffinityAnswer") -> RenderableType:

@@ -12,6 +12,7 @@ from services.views.reports.report_envelope import (
     columns,
     few_note,
     figure,
+    inputs,
     left_out,
     render_report,
 )
@@ -32,7 +33,9 @@ class WithCoefficients(Protocol):
 
 def apu(answer: "ApuAnswer") -> RenderableType:
     """The rows of /analysis/apu."""
-    return Group(render_report(answer, lambda: _body(answer)), *left_out(answer.left_out))
+    return Group(
+        render_report(answer, lambda: _body(answer), inputs(answer.inputs)), *left_out(answer.left_out)
+    )
 
 
 def _body(answer: "ApuAnswer") -> RenderableType:

@@ -10,6 +10,7 @@ from services.views.reports.report_envelope import (
     amount,
     columns,
     figure,
+    inputs,
     left_out,
     render_report,
     unavailable,
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 
 def capacity(answer: "CapacityAnswer") -> RenderableType:
     """The forecasts of /analysis/capacity, and their steps."""
-    return Group(render_report(answer, lambda: _body(answer)), *left_out(answer.left_out))
+    return Group(
+        render_report(answer, lambda: _body(answer), inputs(answer.inputs)), *left_out(answer.left_out)
+    )
 
 
 def _body(answer: "CapacityAnswer") -> RenderableType:

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from services.views.reports.report_envelope import columns, figure, render_report
 from services.views.series import sparkline
-from services.views.terminal import share
+from services.views.terminal import share, totals_line
 
 if TYPE_CHECKING:
     from storage.query.answers.composition import CompositionAnswer, ValueRow
@@ -17,7 +17,7 @@ _WORDS = {"constant": "no change detected", "too_little": "too few steps"}
 
 def composition(answer: "CompositionAnswer") -> RenderableType:
     """The rows of /analysis/composition: shares over time, and when each rose or fell."""
-    return render_report(answer, lambda: _body(answer))
+    return render_report(answer, lambda: _body(answer), [totals_line(answer)])
 
 
 def _body(answer: "CompositionAnswer") -> RenderableType:

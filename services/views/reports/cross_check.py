@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.views.reports.report_envelope import columns, figure, render_report
+from services.views.reports.report_envelope import columns, figure, inputs, render_report
 from services.views.terminal import seconds, share
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ _STYLES = {"agree": "green", "differ": "red", "unclear": "yellow"}
 
 def cross_check(answer: "CrossCheckAnswer") -> RenderableType:
     """The rows of /analysis/cross-check."""
-    return render_report(answer, lambda: _body(answer))
+    return render_report(answer, lambda: _body(answer), inputs(answer.inputs))
 
 
 def _body(answer: "CrossCheckAnswer") -> RenderableType:

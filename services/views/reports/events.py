@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.views.reports.report_envelope import columns, left_out, render_report, unavailable
+from services.views.reports.report_envelope import columns, inputs, left_out, render_report, unavailable
 from services.views.terminal import share
 
 if TYPE_CHECKING:
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 def events(answer: "EventsAnswer", *, rows: int = 10) -> RenderableType:
     """The rows of /analysis/events and its couplings, `rows` of each."""
-    return Group(render_report(answer, lambda: _body(answer, rows)), *left_out(answer.left_out))
+    return Group(
+        render_report(answer, lambda: _body(answer, rows), inputs(answer.inputs)), *left_out(answer.left_out)
+    )
 
 
 def _body(answer: "EventsAnswer", rows: int) -> RenderableType:

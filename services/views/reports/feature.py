@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from services.views.reports.report_envelope import columns, figure, more, render_report
-from services.views.terminal import share
+from services.views.terminal import share, totals_line
 
 if TYPE_CHECKING:
     from storage.query.answers.feature import FeatureAnswer
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def feature(answer: "FeatureAnswer") -> RenderableType:
     """The figures of /analysis/feature."""
-    return render_report(answer, lambda: _body(answer))
+    return render_report(answer, lambda: _body(answer), [totals_line(answer)])
 
 
 def _body(answer: "FeatureAnswer") -> RenderableType:

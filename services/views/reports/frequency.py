@@ -10,6 +10,7 @@ from services.views.reports.report_envelope import (
     columns,
     few_note,
     figure,
+    inputs,
     left_out,
     more,
     render_report,
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 
 def frequency(answer: "FrequencyAnswer") -> RenderableType:
     """The rows of /analysis/frequency, with the model's limits."""
-    return Group(render_report(answer, lambda: _body(answer)), *left_out(answer.left_out))
+    return Group(
+        render_report(answer, lambda: _body(answer), inputs(answer.inputs)), *left_out(answer.left_out)
+    )
 
 
 def _body(answer: "FrequencyAnswer") -> RenderableType:

@@ -10,6 +10,7 @@ from services.views.reports.report_envelope import (
     columns,
     few_note,
     figure,
+    inputs,
     left_out,
     more,
     render_report,
@@ -26,7 +27,9 @@ _CONFOUNDED = 0.7
 
 def frequency_fit(answer: "FrequencyFitAnswer") -> RenderableType:
     """The rows of /analysis/frequency-fit, with the measured frequencies and the model's limits."""
-    return Group(render_report(answer, lambda: _body(answer)), *left_out(answer.left_out))
+    return Group(
+        render_report(answer, lambda: _body(answer), inputs(answer.inputs)), *left_out(answer.left_out)
+    )
 
 
 def _body(answer: "FrequencyFitAnswer") -> RenderableType:

@@ -7,7 +7,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from services.views.reports.report_envelope import amount, columns, left_out, render_report, unavailable
+from services.views.reports.report_envelope import (
+    amount,
+    columns,
+    left_out,
+    render_report,
+    trained_inputs,
+    unavailable,
+)
 
 if TYPE_CHECKING:
     from storage.query.answers.figures import Figure
@@ -23,7 +30,12 @@ if TYPE_CHECKING:
 
 def interference(answer: "InterferenceAnswer", *, beside: str = "", rows: int = 20) -> RenderableType:
     """The model of /analysis/interference and its mix; `beside` as typed, `rows` neighbours."""
-    return Group(render_report(answer, lambda: _body(answer, beside, rows)), *left_out(answer.left_out))
+    return Group(
+        render_report(
+            answer, lambda: _body(answer, beside, rows), trained_inputs(answer.source, answer.inputs)
+        ),
+        *left_out(answer.left_out),
+    )
 
 
 def source(of: "Source") -> list[Text]:

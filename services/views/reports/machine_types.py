@@ -11,6 +11,7 @@ from services.views.reports.report_envelope import (
     columns,
     few_note,
     figure,
+    inputs,
     left_out,
     render_report,
     unavailable,
@@ -31,7 +32,9 @@ _SAYS = {
 
 def machine_types(answer: "MachineTypesAnswer") -> RenderableType:
     """The figures of /analysis/machine-types."""
-    return Group(render_report(answer, lambda: _body(answer)), *left_out(answer.left_out))
+    return Group(
+        render_report(answer, lambda: _body(answer), inputs(answer.inputs)), *left_out(answer.left_out)
+    )
 
 
 def _apu(answer: "MachineTypesAnswer") -> str:

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from services.views.reports.interference import chip, longer, source
-from services.views.reports.report_envelope import columns, left_out, render_report
+from services.views.reports.report_envelope import columns, left_out, render_report, trained_inputs
 
 if TYPE_CHECKING:
     from storage.query.answers.placement import PlacedRow, PlacementAnswer
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 def placement(answer: "PlacementAnswer") -> RenderableType:
     """The rows of /analysis/placement by machine, or why each program cannot be placed."""
-    return Group(render_report(answer, lambda: _body(answer)), *_reasons(answer), *left_out(answer.left_out))
+    return Group(
+        render_report(answer, lambda: _body(answer), trained_inputs(answer.source, answer.inputs)),
+        *_reasons(answer),
+        *left_out(answer.left_out),
+    )
 
 
 def _body(answer: "PlacementAnswer") -> RenderableType:

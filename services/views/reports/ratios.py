@@ -10,6 +10,7 @@ from services.views.reports.report_envelope import (
     columns,
     few_note,
     figure,
+    inputs,
     more,
     render_report,
 )
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def ratios(answer: "RatioAnswer") -> RenderableType:
     """The rows of /analysis/ratios."""
-    return render_report(answer, lambda: _body(answer))
+    return render_report(answer, lambda: _body(answer), inputs(answer.inputs))
 
 
 def _body(answer: "RatioAnswer") -> RenderableType:

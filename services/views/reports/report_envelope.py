@@ -1,54 +1,29 @@
 """The frame of every report: the selection, the inputs, missing counters, and the reason for a missing answer."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from services.views.measures import EVERYTHING
-from services.views.terminal import totals_line
 
 if TYPE_CHECKING:
     from storage.query.answers.figures import Bounded, Figure
     from storage.query.answers.inputs import Inputs, LeftOut, Unavailable
+    from storage.query.answers.interference import Source
     from storage.query.answers.selection_echo import MachineSelectionEcho, SelectionEcho
-    from storage.query.answers.totals import Totals
 
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 
-class OfMachines(Protocol):
-    """An answer about machines."""
+class Report(Protocol):
+    """An answer that is shown as a report."""
 
     @property
-    def selection(self) -> "MachineSelectionEcho":
-        """Which machines, and when."""
-        ...
-
-    @property
-    def inputs(self) -> "Inputs":
-        """The visits that the answer uses."""
-        ...
-
-    @property
-    def because(self) -> "Unavailable | None":
-        """The reason why there is no answer."""
-        ...
-
-
-class OfSamples(Protocol):
-    """An answer about samples."""
-
-    @property
-    def selection(self) -> "SelectionEcho":
-        """Which samples, and when."""
-        ...
-
-    @property
-    def totals(self) -> "Totals":
-        """The samples that the answer uses."""
+    def selection(self) -> "MachineSelectionEcho | SelectionEcho":
+        """Which machines or samples, and when."""
         ...
 
     @property
@@ -69,11 +44,13 @@ class _Paged(Protocol):
     def rows_total(self) -> int: ...
 
 
-def render_report(answer: "OfMachines | OfSamples", body: Callable[[], RenderableType]) -> RenderableType:
-    """A report: its heading, its body or the reason why there is none, then its inputs."""
+def render_report(
+    answer: Report, body: Callable[[], RenderableType], behind: Sequence[Text]
+) -> RenderableType:
+    """A report: its heading, its body or the reason why there is none, then the lines on what is `behind` it."""
     because = answer.because
     middle = body() if because is None else unavailable(because)
-    return Group(heading(answer), middle, *_made_of(answer))
+    return Group(heading(answer), middle, *behind)
 
 
 def unavailable(because: "Unavailable") -> Text:
@@ -81,7 +58,7 @@ def unavailable(because: "Unavailable") -> Text:
     return Text(f"No result ({because.reason}): {because.detail}", "yellow")
 
 
-def heading(answer: "OfMachines | OfSamples") -> Text:
+def heading(answer: Report) -> Text:
     """Times, matchers and campaign."""
     selection = answer.selection
     start, end = (time[:16].replace("T", " ") for time in (selection.from_, selection.to))
@@ -92,13 +69,9 @@ def heading(answer: "OfMachines | OfSamples") -> Text:
     return Text(" · ".join(parts), "dim")
 
 
-def _made_of(answer: Any) -> Sequence[Text]:
-    if hasattr(answer, "totals"):
-        return [totals_line(answer)]
-    source = getattr(answer, "source", None)
-    if not answer.inputs.visits and source is not None and source.trained_by == "experiments":
-        return []  # no visit was used; the source line explains it
-    return inputs(answer.inputs)
+def trained_inputs(source: "Source", of: "Inputs") -> list[Text]:
+    """As `inputs`, for a model that experiments may train: then no visit is used, and the source's line explains it."""
+    return [] if not of.visits and source.trained_by == "experiments" else inputs(of)
 
 
 def inputs(of: "Inputs") -> list[Text]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.views.reports.report_envelope import columns, few_note, figure, render_report
+from services.views.reports.report_envelope import columns, few_note, figure, inputs, render_report
 
 if TYPE_CHECKING:
     from storage.query.answers.side_by_side import SideAnswer
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def side_by_side(answer: "SideAnswer") -> RenderableType:
     """The rows of /analysis/side-by-side."""
-    return render_report(answer, lambda: _body(answer))
+    return render_report(answer, lambda: _body(answer), inputs(answer.inputs))
 
 
 def _body(answer: "SideAnswer") -> RenderableType:

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from services.views.reports.report_envelope import columns, figure, render_report
-from services.views.terminal import share
+from services.views.terminal import share, totals_line
 
 if TYPE_CHECKING:
     from storage.query.answers.stability import StabilityAnswer
@@ -22,7 +22,7 @@ _MEANS = {
 
 def stability(answer: "StabilityAnswer") -> RenderableType:
     """The badge of /analysis/stability, and the days."""
-    return render_report(answer, lambda: _body(answer))
+    return render_report(answer, lambda: _body(answer), [totals_line(answer)])
 
 
 def _body(answer: "StabilityAnswer") -> RenderableType:

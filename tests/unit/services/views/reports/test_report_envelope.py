@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
-from services.views.reports.report_envelope import amount, figure, render_report
+from services.views.reports.report_envelope import amount, figure, inputs, render_report
 from services.views.terminal import share
 from storage.query.answers.apu import ApuAnswer
 from storage.query.answers.figures import Figure
@@ -36,11 +36,8 @@ def answer(because: Unavailable | None = None, *missed: MissingCounter) -> ApuAn
 
 
 def test_an_answer_stands_between_its_selection_and_its_inputs():
-    lines = text_of(
-        render_report(
-            answer(None, missing("aperf"), missing("mperf"), missing("cycles", 2)), lambda: Text("X")
-        )
-    )
+    found = answer(None, missing("aperf"), missing("mperf"), missing("cycles", 2))
+    lines = text_of(render_report(found, lambda: Text("X"), inputs(found.inputs)))
     assert lines.splitlines() == [
         "2026-11-17 00:00 – 2026-11-18 00:00 UTC · campaign fleet",
         "X",
@@ -55,7 +52,7 @@ def test_without_an_answer_the_reason_stands_there_and_no_figure():
         pytest.fail("there is nothing to show")
 
     assert "No result (too_little): Nobody counts." in text_of(
-        render_report(answer(Unavailable("too_little", "Nobody counts.")), body)
+        render_report(answer(Unavailable("too_little", "Nobody counts.")), body, [])
     )
 
 
