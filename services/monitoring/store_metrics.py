@@ -101,7 +101,7 @@ def _campaigns(found: Operations) -> Iterator[Metric]:
 def _store(found: Operations) -> Iterator[Metric]:
     for name, text, value in (
         ("machines_enabled", "Machines of the inventory that may be visited.", found.machines_enabled),
-        ("roll_queue_visits", "Ingested visits that are not in rollups yet.", found.rollup_queue),
+        ("rollup_queue_visits", "Ingested visits that are not in rollups yet.", found.rollup_queue),
         (
             "partition_days_ahead",
             "Days after today that have partitions for facts; -1: today has none either.",

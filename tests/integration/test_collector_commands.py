@@ -262,7 +262,7 @@ class TestVisit:
 
 
 class TestCaptures:
-    def test_what_was_set_aside_is_shown_and_tried_again(self, fleetprof, engine, archive):
+    def test_what_was_quarantined_is_shown_and_tried_again(self, fleetprof, engine, archive):
         assert fleetprof("captures", "list")[:2] == (0, "Every capture is ingested.\n")
         waiting = PendingCaptures(engine, archive)
         bad, newer, waits = (waiting.archive() for _ in range(3))

@@ -124,7 +124,7 @@ def test_failed_visits_have_come_to_an_end(engine: Engine, queries: QueryEngine)
     assert answer.totals.visits_waiting == 0
 
 
-def test_what_was_set_aside_waits_no_longer(engine: Engine, queries: QueryEngine):
+def test_what_was_quarantined_waits_no_longer(engine: Engine, queries: QueryEngine):
     with engine.begin() as connection:
         fleet = Fleet(connection)
         for hour in range(2):

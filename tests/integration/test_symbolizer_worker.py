@@ -61,7 +61,7 @@ def test_a_message_becomes_rows(  # noqa: PLR0917 - fixtures
     assert binaries[0].status != "unknown"
 
 
-def test_what_is_no_capture_is_set_aside_at_once(
+def test_what_is_no_capture_is_quarantined_at_once(
     fleet: PendingCaptures, valkey_url: str, database_url: str, tmp_path: Path
 ) -> None:
     bad, good, bomb = fleet.archive(b"\xff\xff\xff garbage"), fleet.archive(), uuid4()

@@ -108,7 +108,7 @@ def test_what_was_tried_before_is_tried_alone(
     assert waiting.due() == [*ids[1:3], ids[4]], "it took one nobody had tried"
 
 
-def test_one_that_is_no_capture_is_set_aside_and_the_others_ingest(
+def test_one_that_is_no_capture_is_quarantined_and_the_others_ingest(
     engine: Engine, waiting: PendingCaptures, ingester: Callable[..., Ingester]
 ) -> None:
     first, good, bad, *_ = [waiting.archive(raw=b"\xff" if n == 2 else None) for n in range(7)]

@@ -125,7 +125,7 @@ class TestADayWhoseCapturesWait:
         if facts_days > 2:
             assert Keep(facts_days, 400).facts_horizon(ends.date()) <= DAY, "it is there then"
 
-    def test_does_not_wait_for_those_that_were_set_aside(self, store: Store):
+    def test_does_not_wait_for_those_that_were_quarantined(self, store: Store):
         uningest(store, DAY, quarantined="It Cannot read.")
         assert waiting(store) == ALL
 

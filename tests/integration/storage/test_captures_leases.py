@@ -150,7 +150,7 @@ class TestFailures:
             rests.append(round(rest.total_seconds()))
         assert rests == [10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600, 3600]
 
-    def test_after_the_last_attempt_it_is_set_aside_with_the_reason(self, engine):
+    def test_after_the_last_attempt_it_is_quarantined_with_the_reason(self, engine):
         (visit_id,) = archived(engine)
         for _ in range(2):
             wake(engine, visit_id)
@@ -217,7 +217,7 @@ class TestFailures:
         assert row[0] == ""
         assert row[1] > timedelta(minutes=50)
 
-    def test_what_was_set_aside_can_be_wanted_again(self, engine):
+    def test_what_was_quarantined_can_be_wanted_again(self, engine):
         (visit_id,) = archived(engine)
         with engine.begin() as connection:
             captures.quarantined(connection, visit_id, "not a capture")

@@ -98,7 +98,7 @@ class TestPace:
         assert fed(fleet, 2) == [ids[2]]
         assert set(fleet.due()) == {ids[0], ids[2]}
 
-    def test_those_set_aside_take_no_place(self, fleet: Fleet):
+    def test_those_quarantined_take_no_place(self, fleet: Fleet):
         ids = [fleet.visit({LIBC: NAMELESS}) for _ in range(3)]
         begun(fleet)
         [first] = fed(fleet, 1)
