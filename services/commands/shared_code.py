@@ -107,5 +107,6 @@ def shared_code(  # noqa: PLR0917 - the command line is its signature
         return
     console = Console(highlight=False)
     console.print(terminal.totals_line(answer), soft_wrap=True)
-    told = view.users(answer) if isinstance(answer, UsersAnswer) else view.shared_code(answer, own=own)
-    console.print(told)
+    console.print(
+        view.users(answer) if isinstance(answer, UsersAnswer) else view.shared_code(answer, own=own)
+    )

@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from storage.query.answers.selection_echo import SelectionEcho
-    from storage.query.answers.table import TableRow
-    from storage.query.answers.totals import Totals
+    from storage.query.answers.table import TableAnswer, TableRow
 
 EVERYTHING = "{}"
 """A selection without matchers in an answer."""
@@ -25,20 +23,6 @@ class Measure(StrEnum):
     CORES = "cores"
     MACHINES = "machines"
     MONEY = "money"
-
-
-class Tabular(Protocol):
-    """An answer with rows of a table."""
-
-    @property
-    def selection(self) -> "SelectionEcho":
-        """What the rows are of."""
-        ...
-
-    @property
-    def totals(self) -> "Totals":
-        """The samples behind the rows."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +48,7 @@ class Figure:
 
 
 def figure(
-    row: "TableRow", part: str, measure: Measure, answer: Tabular, price_per_core_hour: float | None
+    row: "TableRow", part: str, measure: Measure, answer: "TableAnswer", price_per_core_hour: float | None
 ) -> Figure:
     """A row's `part` ("self" or "total") in a measure; without a random design as observed.
 

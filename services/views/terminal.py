@@ -28,11 +28,6 @@ _STRAIGHT = -0.45
 """Slopes up to this mean that distances fall nearly as 1/√samples."""
 _TAIL = "many rows have few samples: the distance falls more slowly than 1/√samples"
 
-FIRST = Text(
-    "The first captures are being taken. A new machine's first capture is ingested after about 20 s …",
-    style="dim",
-)
-
 
 class WithTotals(Protocol):
     """An answer about samples."""

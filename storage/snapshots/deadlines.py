@@ -77,5 +77,5 @@ def _call_here(call: Callable[[], None]) -> None:
     """As in its own thread: an error is reported, and affects nothing else."""
     try:
         call()
-    except Exception:  # noqa: BLE001 - told as threads do
+    except Exception:  # noqa: BLE001 - reported as by threading.excepthook
         threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))

@@ -41,7 +41,7 @@ def cached_per_snapshot(
     """Cache `read`, whose further arguments are hashable and whose results are never changed; errors are not cached."""
 
     @wraps(read)
-    def told(connection: Connection, /, *args: _P.args, **named: _P.kwargs) -> _R:
+    def cached(connection: Connection, /, *args: _P.args, **named: _P.kwargs) -> _R:
         snapshot = _CURRENT.get()
         if snapshot is None or snapshot.connection is not connection:
             return read(connection, *args, **named)
@@ -51,4 +51,4 @@ def cached_per_snapshot(
         answer: _R = snapshot.answers[asked]
         return answer
 
-    return told
+    return cached
