@@ -25,12 +25,8 @@ from storage.schema import (
     stratum,
     visit,
 )
+from storage.schema.facts import DIMENSIONS
 from tests.dictionary_stacks import add_stack
-
-DIMENSIONS = (
-    "application", "version", "image", "build_id", "container", "job", "compiler",
-    "datacenter", "cluster", "platform", "kernel",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from sqlalchemy import BigInteger, Connection, Integer, cast, func, select
 from storage.blobs.fact_blobs import decode_many
 from storage.dictionary_sweep.stream import Batch, stream
 from storage.schema import campaign, chunk, dim_value, machine, profile, sample_type, visit
+from storage.schema.facts import DIMENSIONS
 from storage.segments.export_dictionaries import Used
 from storage.segments.writer import TableWriter
 
@@ -20,11 +21,6 @@ Int64 = npt.NDArray[np.int64]
 Weights = Mapping[tuple[int, int, bool], npt.NDArray[np.float64]]
 """Weight by visit number, for each campaign, sample type and whether there are stacks."""
 
-DIMENSIONS = (
-    "application", "version", "image", "build_id", "container", "job", "compiler",
-    "datacenter", "cluster", "platform", "kernel",
-)  # fmt: skip
-"""Columns of `profile` that refer to `dim_value`."""
 _NAMED = ("application", "version", "datacenter", "cluster", "platform", "kernel")
 """The columns that `samples` has by name, in its order."""
 _OWN = (

@@ -11,6 +11,8 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
+from storage.schema.facts import DIMENSIONS
+
 Column = tuple[str, pa.DataType]
 _NAME = pa.dictionary(pa.int32(), pa.string())
 
@@ -49,9 +51,7 @@ PROFILES = _schema(
         *((name, pa.int32()) for name in ("generation", "campaign_id", "stratum_id", "hour")),
         ("sample_type_id", pa.int32()),
         ("stacks", pa.bool_()),
-        *((name, pa.int32()) for name in ("segment", "machine_id", "application", "version", "image")),
-        *((name, pa.int32()) for name in ("build_id", "container", "job", "compiler", "datacenter")),
-        *((name, pa.int32()) for name in ("cluster", "platform", "kernel", "label_set_id", "facts")),
+        *((name, pa.int32()) for name in ("segment", "machine_id", *DIMENSIONS, "label_set_id", "facts")),
         ("samples", pa.int64()),
         ("period", pa.int64()),
     ]

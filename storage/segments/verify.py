@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import duckdb
 
+from storage.schema.facts import DIMENSIONS
 from storage.segments.duck import DEFAULT, Limits, opened, table_of, translated
-from storage.segments.export_facts import DIMENSIONS
 from storage.segments.location import Lake
 from storage.segments.manifest import Manifest, TypeTotals
 

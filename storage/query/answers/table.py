@@ -82,8 +82,8 @@ class TableRow(Answer):
     machines: Annotated[
         int | None,
         Field(
-            description="Machines with a sample in the row's total. Null if merged cells were read, which do not count "
-            "machines."
+            description="Machines with a sample in the row's total. An estimate if merged cells were read; then null if "
+            "they are too many to estimate."
         ),
     ]
 

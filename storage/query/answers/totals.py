@@ -38,8 +38,8 @@ class Totals(Answer):
     machines: Annotated[
         int | None,
         Field(
-            description="Machines with at least one of the samples. Null if merged cells were read, which do not "
-            "count machines; likewise visits."
+            description="Machines with at least one of the samples. An estimate if merged cells were read; then null if "
+            "they are too many to estimate."
         ),
     ]
     visits: Annotated[int | None, Field(description="Visits with at least one of the samples.")]

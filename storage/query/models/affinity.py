@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis import confidence
 from analysis.errors import NotEstimable
 from analysis.measured import Measured
 from analysis.placement import affinity
@@ -26,7 +27,6 @@ from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 
 MOST_APPLICATIONS = 200
-_Z = 1.959964
 _SEED = 1
 """Equal queries have equal results."""
 
@@ -183,7 +183,7 @@ def _placed(
         )
         plan = affinity.assign(fleet, cpi_lo=ends[0], cpi_hi=ends[1])
         with np.errstate(divide="ignore", invalid="ignore"):
-            error = (np.log(hi) - np.log(lo)) / (2 * _Z)
+            error = (np.log(hi) - np.log(lo)) / (2 * confidence.normal())
         found = promise(
             fleet,
             plan,

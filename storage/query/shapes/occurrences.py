@@ -224,7 +224,14 @@ class CallRows:
         evidence = self._samples.evidence
         if not isinstance(evidence, Visits):
             unknown = [None] * len(places)
-            return Details(unknown, unknown, unknown, unknown, None, None)
+            return Details(
+                self_samples=unknown,
+                total_samples=unknown,
+                visits=unknown,
+                machines=unknown,
+                own=None,
+                total=None,
+            )
         return evidence.details(self.contributions(places), None)
 
     def contributions(self, places: Int64, *, totals: bool = True) -> Contributions:  # noqa: ARG002 - calls have both

@@ -112,14 +112,22 @@ def test_each_failure_is_recorded_as_what_it_is_and_the_rest_goes_on(engine, arc
             NewMachine("down", f"unix:{sockets / 'nothing'}"),
         )
         expected = {
-            "good": {"answered"},
-            "limited": {"refused"},
-            "silent": {"timeout"},
-            "garbled": {"garbage"},
-            "down": {"unreachable"},
+            "good": "answered",
+            "limited": "refused",
+            "silent": "timeout",
+            "garbled": "garbage",
+            "down": "unreachable",
         }
+
+        def each_was_recorded() -> bool:
+            found = outcomes(engine)
+            return all(outcome in found.get(name, set()) for name, outcome in expected.items())
+
         with running(a_collector(engine, archive, sent.append)):
-            eventually(lambda: outcomes(engine) == expected)
+            eventually(each_was_recorded)
+            # On a busy machine any visit may time out, too; no other outcome is another machine's.
+            for name, found in outcomes(engine).items():
+                assert found <= {expected[name], "timeout"}
             before = len(sent)
             eventually(lambda: len(sent) > before)
     with engine.connect() as connection:

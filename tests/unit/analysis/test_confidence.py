@@ -1,10 +1,14 @@
 """GIVEN another confidence level WHEN anything is estimated or compared THEN its interval is of that level."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from analysis import confidence
 
 PROGRAM = """
 import json, sys
@@ -53,3 +57,9 @@ def test_every_interval_follows_the_level() -> None:
     assert [name for name in usual if wider[name] <= usual[name]] == []
     assert usual["level of differences"] >= 0.95
     assert wider["level of differences"] == pytest.approx(0.99, abs=0.0101)
+
+
+def test_the_web_ui_has_the_same_quantile() -> None:
+    source = Path(__file__).parents[3] / "webui" / "src" / "estimates" / "interval.ts"
+    (found,) = re.findall(r"const Z = ([0-9.]+);", source.read_text())
+    assert float(found) == pytest.approx(confidence.normal(), rel=1e-15)

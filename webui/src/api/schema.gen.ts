@@ -1256,7 +1256,7 @@ export interface components {
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines with a sample in the row's total. Null if merged cells were read, which do not count machines.
+             * @description Machines with a sample in the row's total. An estimate if merged cells were read; then null if they are too many to estimate.
              */
             machines: number | null;
             /**
@@ -3069,7 +3069,7 @@ export interface components {
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines with a sample in the row's total. Null if merged cells were read, which do not count machines.
+             * @description Machines with a sample in the row's total. An estimate if merged cells were read; then null if they are too many to estimate.
              */
             machines: number | null;
             /**
@@ -4382,7 +4382,7 @@ export interface components {
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines with a sample in the row's total. Null if merged cells were read, which do not count machines.
+             * @description Machines with a sample in the row's total. An estimate if merged cells were read; then null if they are too many to estimate.
              */
             machines: number | null;
             /** @description The part `saving` of the cost. */
@@ -5080,7 +5080,7 @@ export interface components {
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines with a sample in the row's total. Null if merged cells were read, which do not count machines.
+             * @description Machines with a sample in the row's total. An estimate if merged cells were read; then null if they are too many to estimate.
              */
             machines: number | null;
             /**
@@ -5231,7 +5231,7 @@ export interface components {
             leaf_symbolized: number;
             /**
              * Machines
-             * @description Machines with at least one of the samples. Null if merged cells were read, which do not count machines; likewise visits.
+             * @description Machines with at least one of the samples. An estimate if merged cells were read; then null if they are too many to estimate.
              */
             machines: number | null;
             /**
@@ -5469,7 +5469,7 @@ export interface components {
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines with a sample in the row's total. Null if merged cells were read, which do not count machines.
+             * @description Machines with a sample in the row's total. An estimate if merged cells were read; then null if they are too many to estimate.
              */
             machines: number | null;
             /**
