@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STATIC := services/api/static/index.html
 WEB_SOURCES := $(shell find webui -path webui/node_modules -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help setup up web test test-long test-engines check check-types check-sources format pins proto bundle bundle-check bench-smallest bench-start soak fuzz-elf fuzz-api fuzz-gateway clean
+.PHONY: help setup up web test test-slow test-engines check check-types check-sources format pins proto bundle bundle-check bench-smallest bench-start soak fuzz-elf fuzz-api fuzz-gateway clean
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -22,8 +22,8 @@ TEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 2 --dist
 test: $(VENV)/.dev $(STATIC) ## unit, integration and browser tests in ten minutes, two files at a time (ARGS="-k name")
 	@$(TEST) $(ARGS)
 
-test-long: $(VENV)/.dev $(STATIC) ## the other tests: repeated faults, simulated days, deployments (ARGS="--part 1/3")
-	@$(TEST) --long $(ARGS)
+test-slow: $(VENV)/.dev $(STATIC) ## the other tests: repeated faults, simulated days, deployments (ARGS="--part 1/3")
+	@$(TEST) --slow $(ARGS)
 
 test-engines: $(VENV)/.dev ## answers by Spark and ClickHouse beside ours: installs both, a gigabyte; needs Java 17
 	@$(UV_INSTALL) --editable '.[engines]'

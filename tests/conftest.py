@@ -176,23 +176,23 @@ def more_time(item: pytest.Item, times: int) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("fleetprof")
-    group.addoption("--long", action="store_true", help="only tests that are marked long (`make test-long`)")
+    group.addoption("--slow", action="store_true", help="only tests that are marked slow (`make test-slow`)")
     group.addoption("--part", default="1/1", metavar="N/M", help="only the Nth of M parts of the files")
 
 
 def chosen(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
-    """The tests of this run: without paths and names those that are not long, with --long those that are."""
+    """The tests of this run: without paths and names those that are not slow, with --slow those that are."""
     tests = Path(__file__).parent
     everything = all((config.invocation_params.dir / path).resolve() == tests for path in config.args)
     number, of = map(int, config.getoption("part", "1/1").split("/"))
-    long_ones = config.getoption("long", default=False)
+    slow_ones = config.getoption("slow", default=False)
     return [
         item
         for item in items
         if crc32(str(item.path.relative_to(config.rootpath)).encode()) % of == number - 1
         and (
-            (item.get_closest_marker("long") is not None) == long_ones
-            or (not long_ones and (not everything or bool(config.option.keyword)))
+            (item.get_closest_marker("slow") is not None) == slow_ones
+            or (not slow_ones and (not everything or bool(config.option.keyword)))
         )
     ]
 

@@ -1,4 +1,4 @@
-"""GIVEN tests of which some are long WHEN a run says what it wants THEN it gets these tests."""
+"""GIVEN tests of which some are slow WHEN a run says what it wants THEN it gets these tests."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,29 +13,29 @@ FILES = [ROOT / "tests" / "unit" / f"test_{number}.py" for number in range(30)]
 
 
 def items() -> list[Any]:
-    """Two of each file: the second is long."""
+    """Two of each file: the second is slow."""
     return [
-        SimpleNamespace(path=path, long=long, get_closest_marker=lambda name, long=long: long or None)
+        SimpleNamespace(path=path, slow=slow, get_closest_marker=lambda name, slow=slow: slow or None)
         for path in FILES
-        for long in (False, True)
+        for slow in (False, True)
     ]
 
 
-def run(*paths: str, keyword: str = "", long: bool = False, part: str = "1/1") -> list[Any]:
+def run(*paths: str, keyword: str = "", slow: bool = False, part: str = "1/1") -> list[Any]:
     config = SimpleNamespace(
         invocation_params=SimpleNamespace(dir=ROOT), args=list(paths), rootpath=ROOT,
-        option=SimpleNamespace(keyword=keyword), getoption=lambda name, default: {"part": part, "long": long}[name],
+        option=SimpleNamespace(keyword=keyword), getoption=lambda name, default: {"part": part, "slow": slow}[name],
     )  # fmt: skip
     return cast("list[Any]", chosen(cast("pytest.Config", config), items()))
 
 
-def test_a_run_of_everything_leaves_out_long_ones() -> None:
-    assert [item.long for item in run("tests")] == [False] * len(FILES)
-    assert [item.long for item in run(str(ROOT / "tests"))] == [False] * len(FILES)
+def test_a_run_of_everything_leaves_out_slow_ones() -> None:
+    assert [item.slow for item in run("tests")] == [False] * len(FILES)
+    assert [item.slow for item in run(str(ROOT / "tests"))] == [False] * len(FILES)
 
 
-def test_a_run_of_long_ones_leaves_out_the_others() -> None:
-    assert [item.long for item in run("tests", long=True)] == [True] * len(FILES)
+def test_a_run_of_slow_ones_leaves_out_the_others() -> None:
+    assert [item.slow for item in run("tests", slow=True)] == [True] * len(FILES)
 
 
 @pytest.mark.parametrize("wanted", [{"keyword": "name"}, {}])
