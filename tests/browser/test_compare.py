@@ -17,6 +17,8 @@ from tests.browser.ingested import IngestedFleet, Seen
 from tests.browser.test_results import expect_place, row, rows
 from tests.browser.test_states import violations
 
+pytestmark = pytest.mark.slow
+
 OLD = "v1"
 NEW = "v2"
 VISITS = 9

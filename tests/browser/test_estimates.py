@@ -15,6 +15,8 @@ from tests.browser.ingested import IngestedFleet, Seen
 from tests.browser.test_results import expect_place, row
 from tests.browser.test_states import violations
 
+pytestmark = pytest.mark.slow
+
 POPULATION = 1000
 VISITS = 14
 

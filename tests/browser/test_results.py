@@ -10,6 +10,8 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from tests.browser.ingested import IngestedFleet
 
+pytestmark = pytest.mark.slow
+
 
 def rows(page: Page) -> Locator:
     return page.get_by_role("grid").locator(".line.body")

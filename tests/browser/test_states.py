@@ -11,6 +11,8 @@ from sqlalchemy import make_url
 
 from tests.browser.ingested import IngestedFleet
 
+pytestmark = pytest.mark.slow
+
 AXE = Path(__file__).parents[2] / "webui" / "node_modules" / "axe-core" / "axe.min.js"
 LIGHT = "rgb(244, 245, 247)"  # --bg of webui/src/styles/tokens.css
 DARK = "rgb(14, 16, 19)"

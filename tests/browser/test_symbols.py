@@ -14,6 +14,8 @@ from storage.symbols import reprocessing
 from tests.browser.ingested import IngestedFleet
 from tests.browser.test_states import violations
 
+pytestmark = pytest.mark.slow
+
 LIBZ = "aa" * 20
 """Build-id of the library that `IngestedFleet` has no names for."""
 

@@ -93,6 +93,7 @@ def client(module_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
     queries.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ASKED, ids=lambda asked: asked.name)
 def test_answers_are_what_they_were(client: TestClient, asked: Asked) -> None:
     answer = got(client, asked, "application/json").json()

@@ -15,7 +15,7 @@ from tests.api_process import DEADLINE_S, answers, free_port, running
 from tests.polling import until
 from tests.self_signed import self_signed
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(120), pytest.mark.slow]
 
 HALF = b"GET / HTTP/1.1\r\nX: "
 CROWD = 1100

@@ -17,7 +17,7 @@ from sqlalchemy import Engine, text
 
 from services.api.app import CONCURRENT_QUERIES
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 TOKEN, OPERATOR = "t" * 24, "o" * 24
 _PATIENCE_S = 60.0
 _WAITING = text(

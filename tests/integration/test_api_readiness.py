@@ -24,6 +24,7 @@ def anyone(engine: Engine, tmp_path: Path):
     queries.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("revision", "said"), [("0001", "fleetprof db upgrade"), ("9999", "install a newer fleetprof")]
 )

@@ -18,7 +18,7 @@ import pytest
 from tests.api_process import DEADLINE_S, answers, free_port, running
 from tests.self_signed import self_signed
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 TOKEN = "t" * 24
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

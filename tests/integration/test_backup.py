@@ -46,7 +46,7 @@ from tests.integration.exactly_once.made import SEGMENT_S, pattern
 from tests.integration.exactly_once.truth import check, moment
 from tests.integration.exactly_once.world import NOON, Visit, World, make_world
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(240), pytest.mark.slow]
 
 VISITS = 12
 GENERATIONS = 3

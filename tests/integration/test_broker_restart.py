@@ -39,6 +39,7 @@ def own_valkey(server_directory: Path):
     server.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pool", ["prefork", "solo"])
 def test_a_worker_whose_acknowledgement_failed_goes_on(
     own_valkey: EmbeddedValkey, tmp_path: Path, pool: str

@@ -168,6 +168,7 @@ def test_memory_gives_two_figures_and_a_dry_run_keeps_none(fleetprof, machine, e
     assert bandwidth.value == pytest.approx(4.1e10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("behaviour", "said"),
     [
@@ -248,6 +249,7 @@ def test_throughputs_of_ones_own(fleetprof, engine, tmp_path):
     assert said["hi"] == pytest.approx(from_throughput(SINGLE, BOTH).hi)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -285,6 +287,7 @@ def test_the_command_line_names_every_kind_and_work():
     assert command.ANY == calibrations.ANY
 
 
+@pytest.mark.slow
 def test_the_memory_of_this_machine_by_the_real_gateway(fleetprof, engine, tmp_path):
     require_calibration_memory()
     most = ("--calibration-mib", str(CALIBRATION_MIB))

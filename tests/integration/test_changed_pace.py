@@ -33,7 +33,7 @@ from tests.access_paths import BY_CELLS, BY_VISITS, planned
 from tests.sampled_campaign import Campaign
 from tests.small_lake import MIDNIGHT, Store, minutes
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300), pytest.mark.slow]
 
 SIZES = {"east": 60, "west": 40}
 SAMPLE = 10_000_000

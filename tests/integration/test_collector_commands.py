@@ -70,6 +70,7 @@ class TestMachines:
         with engine.connect() as connection:
             assert inventory.machines(connection, enabled_only=False) == []
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("arguments", "code", "said"),
         [

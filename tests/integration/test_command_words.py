@@ -82,6 +82,7 @@ def asked_wrongly() -> Iterator[tuple[str, ...]]:
 ALL = tuple(dict.fromkeys(asked_wrongly()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted({words[:2] if words[0] == "report" else words[:1] for words in ALL}))
 def test_what_is_wrong_is_said_in_the_command_lines_words(run: Run, path: tuple[str, ...]) -> None:
     refused = 0

@@ -23,7 +23,7 @@ from services.embedded.postgres import EmbeddedPostgres
 from services.embedded.server_process import runs
 from services.errors import CannotStart
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 SMALL = {"shared_buffers": "16MB", "fsync": "off"}
 """The machine does not lose power here; whatever is killed, what was written is there."""

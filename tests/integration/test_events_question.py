@@ -80,6 +80,7 @@ def queries(engine: Engine) -> Iterator[QueryEngine]:
     asked.close()
 
 
+@pytest.mark.slow
 def test_planted_events_and_what_moves_them_are_found(
     queries: QueryEngine, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

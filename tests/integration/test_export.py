@@ -101,6 +101,7 @@ def asked(route: str) -> dict[str, str]:
     return {"base_from": "now-1h", "base_to": "now"} if route == "diff" else {}
 
 
+@pytest.mark.slow
 def test_every_answer_is_also_columns(client: TestClient) -> None:
     for route in ROUTES:
         columns_are_those_of_the_document(client, route)

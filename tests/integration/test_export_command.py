@@ -72,6 +72,7 @@ def test_what_cannot_be_done_is_said(export, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_no_binary() -> None:
     ours, theirs = pty.openpty()
     try:

@@ -67,6 +67,7 @@ def url(engine: Engine, tmp_path: Path):
         queries.close()
 
 
+@pytest.mark.slow
 def test_the_examples_print_what_is_said(url: str, database_url: str, tmp_path: Path) -> None:
     assert len(EXAMPLES) == 8
     if shutil.which("curl") is None:

@@ -30,6 +30,7 @@ class _Touch:
         return Path.touch, (self.path,)
 
 
+@pytest.mark.slow
 def test_forged_messages_run_nothing_and_stop_nothing(
     engine: Engine, valkey_url: str, database_url: str, tmp_path: Path
 ) -> None:

@@ -35,7 +35,7 @@ from storage.schema import capture_counter, dim_value
 from tests.figure_bounds import holds
 from tests.simulated_past import ingest_past
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300), pytest.mark.slow]
 
 MACHINES, SEED, SERVICES_RUN = 60, 5, 2
 HOURS, VISITS = 12, 200

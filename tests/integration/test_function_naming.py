@@ -288,6 +288,7 @@ def test_symbols_without_lines_bring_back_only_captures_that_lack_names(bench: B
     assert bench.names(first) == NAMED
 
 
+@pytest.mark.slow
 def test_a_better_file_later_brings_all_of_them_back(bench: Bench) -> None:
     ids = bench.archived(2)
     ingester, namer, _ = bench.worker()
@@ -413,6 +414,7 @@ def test_symbols_that_only_one_machine_turned_out_to_have_bring_captures_back(be
         assert len(connection.execute(select(reprocessing)).all()) == 1, "and only once"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nameless", [True, False])
 def test_lines_that_only_one_machine_has_bring_back_what_an_earlier_reprocessing_did_not(
     bench: Bench, nameless: bool

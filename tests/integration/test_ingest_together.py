@@ -40,6 +40,7 @@ def to_ingest(visit_id: UUID, seed: int, *, generation: int = 1, **shape: int) -
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5), st.integers(2, 200)), min_size=1, max_size=6))
 def test_a_batch_is_its_captures_one_by_one(engine: Engine, shapes: list[tuple[int, int, int]]) -> None:

@@ -31,7 +31,7 @@ from storage.query.selections.selection import Selection
 from tests.integration.reported import check_sharing_reports
 from tests.simulated_past import ingest_past
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300), pytest.mark.slow]
 
 MACHINES, SEED, SERVICES_RUN = 30, 5, 4
 HOURS, VISITS = 12, 260

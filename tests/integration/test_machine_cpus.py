@@ -91,6 +91,7 @@ def test_sums_are_those_of_the_cpus_one_by_one(engine: Engine) -> None:
     assert (found.cpus == 0).any()
 
 
+@pytest.mark.slow
 def test_a_frequency_question_needs_no_room_for_every_cpu(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,7 +34,7 @@ from tests.integration.audited import check_audits
 from tests.integration.reported import check_reports
 from tests.simulated_past import ingest_past
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300), pytest.mark.slow]
 
 MACHINES = 40
 DAY = datetime(2026, 11, 17, tzinfo=UTC)

@@ -22,7 +22,7 @@ from storage.captures import Due
 from symbolizer.worker.broker import make_sender
 from tests.polling import until
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(120), pytest.mark.slow]
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from gateway.process.identity import read_identity
 from services.deployment.preflight import judge, read_facts
 from storage.archive import Archive
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300), pytest.mark.slow]
 
 SECONDS = 6.0
 RATE_HZ = 199

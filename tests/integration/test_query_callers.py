@@ -219,6 +219,7 @@ def fleet(engine: Engine) -> None:
             campaign.write.profile(visit, samples, period=PERIOD)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subject", ["f", '{function=~"f|g"}', "nothing"])
 def test_cells_say_what_chunks_say(engine: Engine, queries: QueryEngine, subject: str):
     queries.planner = BY_VISITS

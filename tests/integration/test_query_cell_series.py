@@ -26,7 +26,7 @@ from tests.fact_writer import FactWriter
 from tests.integration.test_query_cells import DAY, HOUR, MIDNIGHT, Store, a_step, a_visit, minutes
 from tests.rollup_store import Seen
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 LATE = datetime(2027, 1, 1, tzinfo=UTC)
 MERGED = {"cells", "mixed"}

@@ -26,7 +26,7 @@ from tests.rollup_store import RolledStore, Seen
 from tests.table_estimates import with_estimates
 from tests.usable_buckets import usable_buckets
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 MIDNIGHT = datetime(2026, 11, 18, 0, 0, tzinfo=UTC)
 SIZES = {"east": 100, "west": 40}

@@ -65,6 +65,7 @@ def _known(fleet: Campaign) -> list[int]:
 SAME = [100, 50, 50, 20, 20, 10, 5, 5]
 
 
+@pytest.mark.slow
 def test_what_changed_is_significant_and_what_did_not_is_not(engine: Engine, queries: QueryEngine):
     changed = [*SAME]
     changed[3] = 60
@@ -86,6 +87,7 @@ def test_what_changed_is_significant_and_what_did_not_is_not(engine: Engine, que
     assert again == answer, "chance is drawn once"
 
 
+@pytest.mark.slow
 def test_a_comparison_says_that_it_judged_chance_by_a_part(
     engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ):
@@ -96,6 +98,7 @@ def test_a_comparison_says_that_it_judged_chance_by_a_part(
     assert 0 < answer.part < 1
 
 
+@pytest.mark.slow
 def test_nothing_is_significant_where_nothing_changed(engine: Engine, queries: QueryEngine):
     ingest(engine, 1, SAME, visits=60, seed=4)
     ingest(engine, 2, SAME, visits=30, seed=5)
@@ -179,6 +182,7 @@ def test_observations_are_compared_without_evidence(engine: Engine, queries: Que
     assert (reliability.entropy, reliability.manhattan, reliability.fit) == (None, None, None)
 
 
+@pytest.mark.slow
 def test_reliability_of_alike_visits_is_high_and_converges(engine: Engine, queries: QueryEngine):
     ingest(engine, 1, SAME, visits=64, seed=10)
     found = queries.ask(ReliabilityQuestion(hours(1, 2), ("function",)))

@@ -60,6 +60,7 @@ def test_cores_are_those_busy_on_the_day_that_ingested(queries: QueryEngine):
         assert (cores.value, cores.lo, cores.hi) == pytest.approx((wanted.value, wanted.lo, wanted.hi))
 
 
+@pytest.mark.slow
 def test_cores_of_a_step_are_those_of_its_days_that_ingested(queries: QueryEngine):
     alone, both = (
         queries.ask(SeriesQuestion(asked, ("function",), step_s=step_s))

@@ -86,6 +86,7 @@ def ingest(
         return {datacenter: id_ for (datacenter, _), id_ in fleet.strata.items()}
 
 
+@pytest.mark.slow
 @settings(
     max_examples=15,
     deadline=None,
@@ -246,6 +247,7 @@ def test_a_campaign_of_visits_by_hand_has_observations_only(engine: Engine, quer
     assert set(flame.effective) == {None}
 
 
+@pytest.mark.slow
 def test_totals_are_right_on_average_when_busy_machines_fail_more_often(engine: Engine, queries: QueryEngine):
     """Half of the visits of busy machines fail; without classes the fleet's CPU would be 17 % too small."""
     random = np.random.default_rng(20261118)
@@ -269,6 +271,7 @@ def test_totals_are_right_on_average_when_busy_machines_fail_more_often(engine: 
     assert mean > 0.9
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_flame_node_is_that_of_its_function(engine: Engine, queries: QueryEngine):
     random = np.random.default_rng(7)
     visits = [
@@ -288,6 +291,7 @@ def test_the_interval_of_a_flame_node_is_that_of_its_function(engine: Engine, qu
             assert width == pytest.approx(2 * half, rel=0.25)
 
 
+@pytest.mark.slow
 def test_of_too_much_a_random_part_is_read_and_stands_for_all(
     engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ):

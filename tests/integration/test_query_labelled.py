@@ -51,6 +51,7 @@ def pairs(found: Labelled) -> dict[tuple[str, bytes], int]:
     return {(found.names[row], found.visits.id[visit]): units for row, visit, units in keys}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "label",
     ["version", "application", "platform", "datacenter", "compiler", "machine", "team", "shard", "kernel"],

@@ -130,6 +130,7 @@ def shown(answer) -> dict[tuple[str, ...], tuple[int, int]]:
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(profiles=st.lists(taken, min_size=1, max_size=4))
 def test_rows_of_any_keys_are_what_counting_says(engine: Engine, profiles: list[Taken]):
@@ -166,6 +167,7 @@ def test_rows_of_any_keys_are_what_counting_says(engine: Engine, profiles: list[
     queries.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(profiles=st.lists(taken, min_size=2, max_size=5))
 def test_estimates_of_lines_are_of_what_the_rows_show(engine: Engine, profiles: list[Taken]):
@@ -263,6 +265,7 @@ def test_lines_are_not_narrowed_by_stacks(engine: Engine, queries: QueryEngine):
     assert queries.ask(TableQuestion(around_noon(), ("function", "line"), Page())).rows == ()
 
 
+@pytest.mark.slow
 def test_of_too_many_lines_a_random_part_of_the_visits_is_read(
     engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ):

@@ -104,6 +104,7 @@ def test_names_are_right_where_a_function_is_named_while_all_is_renewed(
     assert [row.key["function"] for row in rows] == ["named", "lib+2"]
 
 
+@pytest.mark.slow
 def test_the_same_questions_take_no_more_memory_the_more_often_they_are_asked(
     engine: Engine, queries: QueryEngine, files: StackFiles
 ) -> None:

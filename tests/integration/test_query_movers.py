@@ -69,6 +69,7 @@ def queries(module_engine: Engine) -> Iterator[QueryEngine]:
     made.close()
 
 
+@pytest.mark.slow
 def test_the_release_is_named(ingested: Engine, queries: QueryEngine):
     question = MoversQuestion(NOW, BASE)
     answer = queries.ask(question)

@@ -21,7 +21,7 @@ from storage.rollup.compact import compact
 from storage.schema import rollup_long_built
 from tests.sampled_campaign import Campaign
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 MIDNIGHT = datetime(2026, 11, 18, tzinfo=UTC)
 BUCKET = datetime(2026, 11, 15, tzinfo=UTC)

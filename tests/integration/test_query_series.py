@@ -60,6 +60,7 @@ def observed(step: SeriesStep, units: int, share: float | None, visits: int) -> 
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("by", [("function",), ("application",), ("version", "function")])
 def test_points_are_those_of_the_facts_and_add_up_to_the_table(

@@ -71,6 +71,7 @@ def surely(part: int, whole: int) -> float:
     return float(beta.ppf(0.025, part, whole - part + 1))
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     taken=applications,
@@ -134,6 +135,7 @@ def test_nothing_is_shared_in_an_empty_store(queries: QueryEngine):
         queries.ask(SharedCodeQuestion(around_noon(), by="line"))
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(taken=applications, subject=st.sampled_from(("f", '{binary="libz"}', "nothing")))
 def test_users_are_what_counting_says(engine: Engine, taken: Taken, subject: str):

@@ -134,6 +134,7 @@ def shown(lines: LinesAnswer) -> dict[tuple[str, str, int], list[int]]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(profiles=st.lists(taken, min_size=1, max_size=4), which=st.integers(0, 3))
 def test_lines_are_added_up_over_builds_of_one_text(engine: Engine, profiles: list[Taken], which: int):

@@ -66,6 +66,7 @@ def ingested(engine: Engine, taken: list) -> None:
                 write.profile(visit, counts, labels={"application": application}, period=PERIOD)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=8,
     deadline=None,

@@ -63,6 +63,7 @@ def turned(step: int, fact: Sampled) -> tuple[str, ...]:
     return fact.stack[::step]
 
 
+@pytest.mark.slow
 def test_both_ways_round_the_tree_is_that_of_the_facts(fleet: CountedFleet, queries: QueryEngine):
     for step in (1, -1):
         answer = queries.ask(FlameTreeQuestion(WHOLE, inverted=step < 0))

@@ -13,7 +13,7 @@ from storage.query.shapes.table import TableQuestion
 from tests.integration.test_query_estimates import MIDNIGHT, PERIOD, SIZES, minutes
 from tests.sampled_campaign import Campaign
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 HOURS = 10
 EACH = 6

@@ -15,7 +15,7 @@ from tests.integration.test_query_zero_counts import MIDNIGHT, PERIOD, hours
 from tests.rollup_store import RolledStore, Seen
 from tests.sampled_campaign import Campaign
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 HOUR_S = 3600
 EACH = 30

@@ -17,7 +17,7 @@ from tests.access_paths import BY_CELLS, BY_VISITS, planned
 from tests.rollup_store import RolledStore, Seen
 from tests.sampled_campaign import Campaign
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 MIDNIGHT = datetime(2026, 11, 18, 0, 0, tzinfo=UTC)
 PERIOD = 10_000_000

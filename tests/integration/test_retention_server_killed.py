@@ -190,6 +190,7 @@ def live(world: World, role: Callable[[World], Callable[[], object]]) -> None:
         world.errors.append(error)
 
 
+@pytest.mark.slow
 def test_whatever_the_server_loses_is_done_again(mortal_server: MortalServer, tmp_path: Path) -> None:
     world = make_world(mortal_server.url(), Archive(str(tmp_path)))
     rng = random.Random(7)

@@ -79,6 +79,7 @@ def told(store: Store, name: str) -> dict[str, tuple[int, int]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("machines", "rare"), [(4, 1), (13, 3), (40, 12)])
 def test_every_view_counts_the_machines_with_samples(store: Store, machines: int, rare: int) -> None:
     ingest(store, "fleet", machines, rare)

@@ -30,7 +30,7 @@ from storage.campaigns import EventPlan
 from storage.ingest.decode_capture import decode_capture
 from storage.schema import Outcome
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300), pytest.mark.slow]
 
 AT = 1_763_380_800.0
 FLEET = Fleet(20, seed=7)

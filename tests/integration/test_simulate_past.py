@@ -83,6 +83,7 @@ def true(fleet: Fleet) -> Truth:
     return truth(fleet, Wanted(DAY.timestamp(), (DAY + timedelta(hours=HOURS)).timestamp()), failures=OFTEN)
 
 
+@pytest.mark.slow
 def test_estimates_meet_the_truth_though_busy_machines_fail(engine, archive, plan, tmp_path):
     ended = past(engine, archive, plan, OFTEN)
     found = true(plan.model())
@@ -138,6 +139,7 @@ def check_lake(engine: Engine, lake: Lake) -> None:
             assert differences(queries.ask(question), found) == []
 
 
+@pytest.mark.slow
 def test_a_fleet_that_never_fails_answers_every_visit(engine, archive, plan):
     assert past(engine, archive, plan, NEVER, 60) == {Outcome.ANSWERED: 60}
     with engine.connect() as connection:

@@ -35,7 +35,7 @@ from storage.query.store_reading import StoreReading
 from storage.schema import capture_counter
 from tests.simulated_past import ingest_past
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300), pytest.mark.slow]
 
 MACHINES, SEED, SERVICES_RUN = 8, 251, 3
 HOURS, VISITS, STEP_S = 24, 200, 7200

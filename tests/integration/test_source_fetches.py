@@ -103,6 +103,7 @@ def test_servers_are_asked_for_no_path_that_a_viewer_made_up(api, server: Server
     assert count(engine, symbol_absence) == 0
 
 
+@pytest.mark.slow
 def test_fetches_of_an_hour_are_limited_and_later_ones_are_told_when_to_come(
     api, server: Server, engine: Engine
 ) -> None:

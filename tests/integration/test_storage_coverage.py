@@ -217,6 +217,7 @@ def test_a_campaign_that_never_draws_has_no_coverage(engine: Engine) -> None:
         assert runs(connection) == []
 
 
+@pytest.mark.slow
 def test_draws_and_endings_at_once_never_deadlock(engine: Engine, fleet: Campaign) -> None:
     """Each draw touches every stratum's row, each ending two; a deadlock would raise DatabaseBusy."""
     with engine.begin() as connection:

@@ -22,6 +22,7 @@ ANOTHER = """
 """
 
 
+@pytest.mark.slow
 def test_every_table_index_and_toast_is_listed(database_url: str, engine: Engine) -> None:
     def looked() -> tuple[int, dict[str, int]]:
         with engine.connect() as connection:

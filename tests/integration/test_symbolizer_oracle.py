@@ -135,6 +135,7 @@ def agreement(mine: list[Chain], theirs: list[Chain], same_name: Callable[[str, 
     return sum(equal) / len(equal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["pie", "fixed", "dwarf4", "lines", "clones"])
 def test_chains_of_functions_and_lines_agree(tree: Path, tmp_path: Path, variant: str) -> None:
     path = tree / variant

@@ -26,7 +26,7 @@ from tests.pending_captures import PendingCaptures, a_capture
 from tests.polling import until
 from tests.worker_process import worker
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -146,6 +146,7 @@ def test_what_arrives_compressed_is_stored_as_it_was(operator, libz):
         assert answer["file"]["bytes"] == len(libz["whole"])
 
 
+@pytest.mark.slow
 def test_the_best_file_wins_whatever_came_first(operator, libz):
     first = upload(operator, libz["stripped"], name="libz.so")
     assert first["best"]
@@ -161,6 +162,7 @@ def test_the_best_file_wins_whatever_came_first(operator, libz):
     assert [file["quality"] for file in shown(operator, LIBZ)["files"]] == ["dwarf", "symtab", "dynsym"]
 
 
+@pytest.mark.slow
 def test_the_same_file_again_is_known(operator, libz):
     upload(operator, libz["debug"], name="a")
     assert upload(operator, libz["debug"], name="b")["outcome"] == "known"
@@ -178,6 +180,7 @@ def test_an_uploader_can_ask_before_it_sends(operator, libz):
     problem(operator.get("/api/v1/debug-files", params={"sha256": "abc"}), 422)
 
 
+@pytest.mark.slow
 def test_a_removed_file_gives_way_to_the_next(operator, libz, told):
     upload(operator, libz["table"])
     best = upload(operator, libz["debug"], name="libz.so.debug")["file"]
@@ -228,6 +231,7 @@ def test_what_is_no_symbol_file_is_refused_with_a_reason(operator, engine):
         assert connection.execute(select(debug_file)).all() == []
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_refused_or_stored_never_a_mistake(operator, libz):
     for cut in (0.1, 0.9):
         content = bytearray(libz["whole"])
@@ -267,6 +271,7 @@ def test_viewers_look_and_do_not_touch(viewer, libz):
     assert viewer.get("/api/v1/symbols").json()["upload"]["allowed"] is False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "route", ["symbols", "symbols/x", "debug-files", "source?binary=x&path=y", "reprocessings"]
 )
@@ -306,6 +311,7 @@ def test_binaries_are_listed_by_what_they_hide(viewer, engine):
     assert libz["reprocessing"] is None
 
 
+@pytest.mark.slow
 def test_the_list_is_searched_sorted_and_paged(operator, engine, libz):
     IngestedFleet(engine).visit()
     upload(operator, libz["other"], name="elsewhere.so")

@@ -206,6 +206,7 @@ with OpenedFile(Path(program)) as content:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", ["building", "putting", "stored"])
 def test_a_builder_killed_anywhere_loses_nothing(
     fleet: Fleet, database_url: str, program: Path, found: Found, point: str
@@ -250,6 +251,7 @@ def test_a_build_that_was_taken_over_is_given_up(fleet: Fleet, found: Found, mon
     assert [row.cache for row in fleet.rows()] == [None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["missing", "damaged", "other content"])
 def test_a_blob_that_is_no_good_is_built_again(
     fleet: Fleet, found: Found, builds: list[str], how: str
@@ -383,6 +385,7 @@ def test_the_task_builds_by_key_what_its_source_has(
     assert functions(fleet.machine("other").find(key)) >= {"work"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", [BuildLimits(), BuildLimits(memory_bytes=1 << 20)])
 def test_a_file_that_cannot_be_read_gives_way_to_the_next(
     fleet: Fleet, program: Path, tmp_path: Path, limits: BuildLimits

@@ -170,6 +170,7 @@ def test_the_visits_of_an_hour_are_halved_while_captures_wait(
     assert [row.expected for row in rows] == pytest.approx([smallest * 0.5**halved for halved in HALVED])
 
 
+@pytest.mark.slow
 def test_a_days_estimates_are_what_is_true(
     engine: Engine, fleet: Campaign, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +214,7 @@ def test_a_days_estimates_are_what_is_true(
     assert by_stack == ["mixed", "chunks", "cells", "cells"]
 
 
+@pytest.mark.slow
 def test_thinned_hours_compare_with_others(
     engine: Engine, fleet: Campaign, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

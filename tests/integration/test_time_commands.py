@@ -18,6 +18,7 @@ START = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
 TIMES = ("--from", "2026-11-18T12:00:00Z", "--to", "2026-11-18T14:00:00Z")
 
 
+@pytest.mark.slow
 def test_series_and_movers_print_what_the_api_answers(
     engine: Engine, database_url: str, monkeypatch: pytest.MonkeyPatch
 ):

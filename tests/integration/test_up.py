@@ -29,7 +29,7 @@ from services.embedded.postgres import EmbeddedPostgres
 from storage import campaigns
 from storage.database import open_engine
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300), pytest.mark.slow]
 
 # Two thirds of a CPU are left to what is tested and to its neighbours.
 BUSY = """

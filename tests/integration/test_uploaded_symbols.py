@@ -194,6 +194,7 @@ def test_a_copy_that_is_used_is_noted_as_used(
         assert candidates.find(connection, what.key, bytes.fromhex(what.sha256)).used_at is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["dwo", "dwp", "dwz"])
 def test_all_parts_of_debug_data_may_be_uploads(
     engine: Engine, archive: Archive, programs: Programs, everywhere: JoinedSource, form: str

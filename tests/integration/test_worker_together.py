@@ -132,6 +132,7 @@ def test_a_failure_gives_back_only_the_one_it_is_of(
     assert waiting.row(good).ingested == 1
 
 
+@pytest.mark.slow
 def test_a_lease_given_back_is_not_renewed_while_the_others_are_read(
     engine: Engine,
     waiting: PendingCaptures,
@@ -162,6 +163,7 @@ def test_a_lease_given_back_is_not_renewed_while_the_others_are_read(
     assert waiting.row(bad).failure == "RuntimeError: a mistake of ours"
 
 
+@pytest.mark.slow
 def test_a_capture_that_kills_its_worker_is_found_and_costs_the_others_one_attempt(
     engine: Engine, database_url: str, archive: Archive, waiting: PendingCaptures, tmp_path: Path
 ) -> None:

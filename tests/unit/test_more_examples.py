@@ -32,6 +32,7 @@ def test_how_many():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(("value", "times"), [(None, 1), ("3", 3)])
 def test_examples_and_time_are_multiplied(tmp_path: Path, value: str | None, times: int):

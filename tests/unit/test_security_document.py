@@ -5,6 +5,8 @@ import functools
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 _END = re.compile(r"(?<=[.])\)?\s+(?=[A-Z`/*_\[])")
 
@@ -53,6 +55,7 @@ def test_every_test_exists():
     assert not missing
 
 
+@pytest.mark.slow
 def test_sentences_rows_and_items_are_told_apart():
     text = "# Title\n\nOne. Two:\n\n| a | b |\n|---|---|\n| c | d |\n| e | f |\n\n## More\n\n- Three, with `x`.\n  Four.\n1. Five\n"
     assert promises(text) == ["One.", "Two:", "| c | d |", "| e | f |", "Three, with `x`.", "Four.", "Five"]

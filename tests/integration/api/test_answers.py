@@ -190,6 +190,7 @@ def cached(engine: Engine, access: Access, static: Path, cache: ResponseCache) -
     queries.close()
 
 
+@pytest.mark.slow
 def test_cached_responses_are_the_computed_ones(cached: TestClient, cache: ResponseCache, samples: None):
     routes = ("table", "flame", "callers", "series", "call-graph")
     forms = [(route, form) for route in routes for form in ("application/json", "text/csv")]
@@ -284,6 +285,7 @@ def test_a_series_is_had_as_rows_of_points(client: TestClient, fleet: None):
     assert "points" in problem(client.get("/api/v1/series", params={**query, "step": "1s"}), 400)["detail"]
 
 
+@pytest.mark.slow
 def test_movers_compare_the_last_whole_day_with_the_day_before(client: TestClient, fleet: None):
     answer = client.get("/api/v1/movers", params={"select": '{app="prog"}'}).json()
     adapter(MoversAnswer).validate_python(answer)
@@ -301,6 +303,7 @@ def test_movers_compare_the_last_whole_day_with_the_day_before(client: TestClien
     assert "time" in told["detail"]
 
 
+@pytest.mark.slow
 def test_a_differential_flame_graph_is_had_as_rows_of_nodes(client: TestClient, fleet: None):
     query = {**DESIGNED, "base_from": "2026-11-18T12:00:00Z", "base_to": "2026-11-18T12:30:00Z"}
     answer = client.get("/api/v1/flame-diff", params=query).json()

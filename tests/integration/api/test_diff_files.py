@@ -69,6 +69,7 @@ def one_side(client: TestClient, times: dict[str, str], value: str, more: dict[s
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ["diff", "flame-diff"])
 @pytest.mark.parametrize("more", [{}, NARROWED])
 @pytest.mark.parametrize("base", [BASE_TIMES, NEVER, TIMES])

@@ -53,6 +53,7 @@ def test_heads_are_refused_where_only_answers_have_them(client: TestClient):
         assert [client.request(method, path).status_code for method in ("HEAD", "GET")] == [404, 404]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     ["/../secret.txt", "/%2e%2e/secret.txt", "/assets/..%2f..%2fsecret.txt", "/x%00.js", f"/{'x' * 300}.js"],

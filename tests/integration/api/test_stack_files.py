@@ -103,6 +103,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("route", "query"), CASES)
 def test_files_have_the_stacks_that_were_counted(
     shared: TestClient, tmp_path: Path, route: str, query: dict[str, str]

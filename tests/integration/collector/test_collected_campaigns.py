@@ -25,6 +25,7 @@ from tests.integration.collector.running_collector import (
 pytestmark = pytest.mark.integration
 
 
+@pytest.mark.slow
 def test_the_brake_stops_a_campaign_and_resuming_forgets(engine, archive, sockets, sent):
     events = []
     braked = replace(QUICK, failure_threshold=0.5, failure_window=10)

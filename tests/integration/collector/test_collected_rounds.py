@@ -84,6 +84,7 @@ def test_what_is_told_of_a_round_is_told_of_the_one_that_was_drawn(engine, archi
     assert [number for number, _ in told] == [drawn for _, drawn in told]
 
 
+@pytest.mark.slow
 def test_a_clock_that_jumps_by_days_stops_no_drawing_and_finds_its_partitions(engine, archive, sockets, sent):
     """Forward: a machine that slept. Back: one whose clock was wrong when it started."""
     ahead = [timedelta()]

@@ -89,6 +89,7 @@ def test_a_new_kernel_is_noticed_at_a_visit(engine, archive, sockets, sent):
             eventually(lambda: count(engine, select(machine.c.kernel)) == "7.0.0")
 
 
+@pytest.mark.slow
 def test_each_failure_is_recorded_as_what_it_is_and_the_rest_goes_on(engine, archive, sockets, sent):
     def limited(_plan, _context):
         yield refusal(Refusal.TOO_MANY, "one capture is being taken", 0.9)

@@ -30,6 +30,7 @@ from tests.integration.collector.running_collector import (
 pytestmark = pytest.mark.integration
 
 
+@pytest.mark.slow
 def test_what_the_broker_did_not_take_is_sent_by_the_sweep(engine, archive, sockets, sent):
     up = threading.Event()
 
@@ -103,6 +104,7 @@ def test_stopping_ends_every_visit(engine, archive, sockets, sent):
     assert any("stopped during the visit" in row.detail for row in rows)
 
 
+@pytest.mark.slow
 def test_a_restarted_postgresql_is_waited_for(server_directory, archive, sockets, sent):
     """Killed, not stopped: connections break in the middle of whatever they did."""
     import os

@@ -90,6 +90,7 @@ def collectors(engine: Engine) -> set[UUID]:
         return set(connection.scalars(select(visit.c.collector_id)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_its_visits_are_lost_and_those_of_others_go_on(engine, tmp_path, sockets, sent, how) -> None:
     with (
@@ -109,6 +110,7 @@ def test_its_visits_are_lost_and_those_of_others_go_on(engine, tmp_path, sockets
             assert count(engine, select(func.count()).select_from(collector_lease)) == 2
 
 
+@pytest.mark.slow
 def test_a_capture_that_comes_after_all_changes_nothing(engine, tmp_path, sockets, sent) -> None:
     """A collector that was stopped goes on with a visit that was called lost meanwhile: its capture is not recorded."""
     go_on = threading.Event()

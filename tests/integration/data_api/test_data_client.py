@@ -14,7 +14,7 @@ from storage.archive import Archive
 from tests.integration.data_api.conftest import HOUR, OPERATOR, VIEWER, Served, Store, bring, serving
 from tests.polling import until
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 TIMES = {"start": HOUR["from"], "end": HOUR["to"]}
 

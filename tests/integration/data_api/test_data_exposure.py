@@ -28,7 +28,7 @@ from tests.integration.data_api.conftest import HOUR, OPERATOR, VIEWER, Store, s
 from tests.polling import until
 from tests.self_signed import self_signed
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 TIMES = {"start": HOUR["from"], "end": HOUR["to"]}
 

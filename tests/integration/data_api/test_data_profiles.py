@@ -44,6 +44,7 @@ def moment(minute: int) -> str:
     return (MIDNIGHT + timedelta(minutes=minute)).isoformat()
 
 
+@pytest.mark.slow
 @settings(
     max_examples=8,
     deadline=None,
@@ -98,6 +99,7 @@ def test_the_weighted_sum_of_records_is_the_tables_estimate(engine: Engine, draw
         assert (cell.weight, cell.group) == (visit.weight, visit.group)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("event", "gauge"),
     [

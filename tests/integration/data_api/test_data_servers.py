@@ -205,6 +205,7 @@ def test_streams_that_follow_leave_places_to_those_that_end(served: Served, visi
         assert get(served, "profiles", VIEWER).read()
 
 
+@pytest.mark.slow
 def test_a_stream_that_is_followed_ends_with_the_server_and_says_so(own_served: Served):
     response = get(own_served, "profiles", VIEWER, follow="true", to="now")
     first = json.loads(response.readline())

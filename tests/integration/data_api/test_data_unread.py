@@ -79,6 +79,7 @@ def by_http(service: StreamService, folder: Path) -> Iterator[Callable[[], Calla
             service.slots.end_all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("serving", [by_grpc, by_http])
 @pytest.mark.parametrize("bound", ["unread", "old"])
 def test_paused_readers_do_not_lock_others_out(serving, bound: str, tmp_path: Path):

@@ -32,6 +32,7 @@ pytestmark = pytest.mark.integration
 
 
 class TestEndings:
+    @pytest.mark.slow
     @pytest.mark.parametrize("fault", Fault)
     def test_dying_at_any_commit_loses_nothing_and_the_next_sweep_finishes(
         self, fault: Fault, engine: Engine, database_url: str, interner: Interner, two_days: tuple[UUID, UUID]
@@ -79,6 +80,7 @@ class TestEndings:
             sweep(engine, stopping=overtake)
         assert rows(engine) == before
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("after", [1, 3, 9, 30])
     def test_one_that_is_stopped_leaves_no_marking(
         self, engine: Engine, after: int, two_days: tuple[UUID, UUID]

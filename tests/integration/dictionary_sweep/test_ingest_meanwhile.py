@@ -23,6 +23,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.mark.usefixtures("small_blocks")
 class TestIngestionMeanwhile:
+    @pytest.mark.slow
     @pytest.mark.parametrize(("remembers", "sealed"), [(True, False), (False, False), (True, True)])
     def test_of_vanishing_stacks_at_every_moment_of_a_sweep(  # noqa: PLR0917 - fixtures
         self,
@@ -61,6 +62,7 @@ class TestIngestionMeanwhile:
         with engine.connect() as connection:
             assert connection.scalar(select(func.count()).select_from(dictionary_touched)) == 0
 
+    @pytest.mark.slow
     def test_of_many_at_once_while_sweeps_follow_on_each_other(
         self, engine: Engine, database_url: str
     ) -> None:

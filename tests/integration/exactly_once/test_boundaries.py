@@ -377,6 +377,7 @@ def scene(engine: Engine, archive: Archive, operation: Operation) -> Scene:
     return made
 
 
+@pytest.mark.slow
 def test_a_process_may_die_at_any_commit(operation: Operation, scene: Scene, database_url: str) -> None:
     for attempt in itertools.count(1):
         assert attempt < MOST, f"{operation.name} never ends"
@@ -393,6 +394,7 @@ def test_a_process_may_die_at_any_commit(operation: Operation, scene: Scene, dat
     assert operation.done(scene, looked(scene.engine, scene.world))
 
 
+@pytest.mark.slow
 def test_a_connection_may_break_at_any_commit(operation: Operation, scene: Scene, database_url: str) -> None:
     """The process goes on with all it remembers, and does not know what was committed."""
     process = scene.as_process(open_engine(database_url, application="breaks"))

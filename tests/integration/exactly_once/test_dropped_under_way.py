@@ -68,6 +68,7 @@ def retention(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[li
     other.dispose()
 
 
+@pytest.mark.slow
 def test_a_rebuild_never_makes_the_cells_of_a_dropped_day_of_nothing(
     engine: Engine, merged: World, retention: list[bool]
 ) -> None:
@@ -77,6 +78,7 @@ def test_a_rebuild_never_makes_the_cells_of_a_dropped_day_of_nothing(
     assert cells(engine) == before
 
 
+@pytest.mark.slow
 def test_an_answer_has_the_whole_of_what_its_snapshot_shows(
     engine: Engine, merged: World, retention: list[bool]
 ) -> None:

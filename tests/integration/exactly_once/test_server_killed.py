@@ -56,6 +56,7 @@ LATER_ROLES = (roles.compactor,)
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(60 + 40 * KILLS)]
 
 
+@pytest.mark.slow
 def test_what_was_ingested_survives_the_server_whole_or_ingests_again(
     mortal_server: MortalServer, tmp_path: Path
 ) -> None:

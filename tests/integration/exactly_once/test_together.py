@@ -34,6 +34,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(60 + 20 * VISITS)]
 log = logging.getLogger(__name__)
 
 
+@pytest.mark.slow
 def test_whatever_dies_no_snapshot_is_ever_wrong(
     engine: Engine, database_url: str, archive: Archive, tmp_path: Path
 ) -> None:

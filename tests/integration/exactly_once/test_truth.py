@@ -56,6 +56,7 @@ def world(engine: Engine) -> World:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statement", SPOILED.values(), ids=SPOILED)
 def test_what_is_spoiled_is_found(statement: str, engine: Engine, world: World) -> None:
     assert wrong_facts(engine, world) == ()
@@ -69,6 +70,7 @@ def wrong_facts(engine: Engine, world: World) -> tuple[str, ...]:
         return check(connection, world).wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "statement",
     [

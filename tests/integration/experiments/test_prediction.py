@@ -11,7 +11,7 @@ from storage.query.answers.placement import PlacementAnswer
 from tests.experiment_files import PEAK, PLATFORM, Lab, lab, name
 from tests.integration.experiments.fetch_experiments import TARGETS, Fleetprof, Json, asked, foretold, upload
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(180), pytest.mark.slow]
 
 
 @pytest.mark.parametrize("metric", ["cpi", "ipc", "time"])

@@ -111,6 +111,7 @@ def test_what_is_told_of_a_set_is_of_one_moment(engine: Engine, database_url: st
         other_engine.dispose()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -138,6 +139,7 @@ def test_the_database_refuses_what_is_no_run(engine: Engine, wrong: str) -> None
         )
 
 
+@pytest.mark.slow
 def test_the_revision_goes_up_and_down(engine: Engine, measured: Lab) -> None:
     runs = read_experiments(measured.content)
     config = migrate._config()

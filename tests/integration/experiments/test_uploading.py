@@ -17,6 +17,7 @@ from tests.integration.experiments.fetch_experiments import OPERATOR, VIEWER, Fl
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
 
 
+@pytest.mark.slow
 def test_sets_are_listed_shown_and_removed(fleetprof: Fleetprof, measured: Lab, tmp_path: Path) -> None:
     assert "There are no experiments" in fleetprof("experiments", "list")[1]
     path = tmp_path / "x.csv"

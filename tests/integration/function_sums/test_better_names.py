@@ -53,6 +53,7 @@ def test_functions_that_became_one_are_added_up_where_no_stack_has_two(
     check_alike(queries, selection, by_function=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [False, True])
 def test_functions_that_became_one_and_stand_in_one_stack_count_it_once(
     engine: Engine, queries: QueryEngine, *, closed: bool

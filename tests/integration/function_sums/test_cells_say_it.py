@@ -41,7 +41,7 @@ from tests.integration.function_sums.asking import (
 )
 from tests.rollup_store import PERIODS, RolledStore, Seen
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 
 a_stack = st.lists(st.integers(0, 7), min_size=1, max_size=5).map(tuple)

@@ -62,6 +62,7 @@ def test_what_does_not_fit_by_function_is_answered_by_stacks_and_else_by_visits(
     assert sums(found) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("error", "stacks"), [(TOO_MUCH, 1), (TooMuch("It is too much."), 0)])
 def test_what_does_not_fit_when_the_page_is_known_is_answered_otherwise(
     engine: Engine, queries: QueryEngine, error: Exception, stacks: int

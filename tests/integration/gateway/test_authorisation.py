@@ -243,6 +243,7 @@ def test_another_user_is_shown_out_even_of_a_socket_that_everybody_can_open(tmp_
 # New files
 
 
+@pytest.mark.slow
 def test_new_certificates_are_taken_without_a_restart(tmp_path: Path, certs: Path):
     """Not even the server's process is another one; and an authority that is gone lets nobody in."""
     place = tmp_path / "place"

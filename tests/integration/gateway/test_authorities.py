@@ -68,6 +68,7 @@ def health(stub: gateway_pb2_grpc.GatewayStub) -> grpc.StatusCode:
     return status(lambda: stub.Health(gateway_pb2.HealthRequest(), timeout=DEADLINE_S))
 
 
+@pytest.mark.slow
 def test_callers_of_both_are_served_and_of_the_old_one_no_more_when_it_is_gone(
     tmp_path: Path, old: Path, new: Path, trusted: Path
 ):
@@ -127,6 +128,7 @@ def serving_for(path: Path, age_s: float, options: Sequence[str]) -> Iterator[st
             process.wait(DEADLINE_S)
 
 
+@pytest.mark.slow
 def test_a_connection_shows_its_certificate_again_after_a_while(
     tmp_path: Path, old: Path, new: Path, trusted: Path
 ):

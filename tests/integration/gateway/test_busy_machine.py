@@ -32,6 +32,7 @@ def frugal(tmp_path: Path) -> Iterator[Daemon]:
         yield daemon
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("crowd")
 def test_a_busy_machine_is_thinned_and_never_refused(frugal: Daemon):
     with frugal.stub() as stub:

@@ -61,6 +61,7 @@ def test_a_cleaner_of_old_files_does_not_end_its_service(tmp_path: Path):
                 assert health.format == 1
 
 
+@pytest.mark.slow
 def test_nothing_is_open_before_the_first_call_and_after_a_capture(tmp_path: Path):
     with running(tmp_path, "--idle-seconds", "0.4") as idle:
         assert not idle.is_measuring

@@ -42,7 +42,7 @@ from tests.gateway_daemon import (
     wait_until,
 )
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 NOBODY = 65534
 SOMEBODY = 65533

@@ -75,6 +75,7 @@ def answer(daemon: Daemon, workload: Workload) -> Answer:
         return ask(stub, plan(seconds=2.2, rate_hz=499, counters=True, campaign="test"))
 
 
+@pytest.mark.slow
 def test_a_program_is_found_under_its_names_with_complete_stacks(answer: Answer, workload: Workload):
     capture = answer.capture
     groups = groups_where(capture, comm="busy-program", exe=str(workload.binary), script="")

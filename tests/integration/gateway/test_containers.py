@@ -131,6 +131,7 @@ def nameless(capture: capture_pb2.Capture) -> ResolvedFrames:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("workload")
 def test_a_pods_samples_ingest_under_its_applications_name(folder: Path, engine: Engine):
     labels_file = folder / "labels"
@@ -181,6 +182,7 @@ def test_a_pods_samples_ingest_under_its_applications_name(folder: Path, engine:
         assert state.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("workload")
 def test_without_any_option_the_path_alone_says_container_and_unit(folder: Path):
     capture = captured([], folder)
@@ -192,6 +194,7 @@ def test_without_any_option_the_path_alone_says_container_and_unit(folder: Path)
     assert capture.strings[capture.groups[group].unit] == "nightly@7.service"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("workload")
 def test_a_kubelet_that_is_away_costs_its_names_only(folder: Path):
     with kubelet(says("")) as (_, url):

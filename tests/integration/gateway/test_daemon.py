@@ -39,6 +39,7 @@ def test_a_signal_ends_a_capture_with_a_refusal_and_the_daemon_with_0(tmp_path: 
     assert not (tmp_path / "gateway.sock").exists()
 
 
+@pytest.mark.slow
 def test_a_killed_daemon_takes_its_server_along(tmp_path: Path):
     with running(tmp_path) as killed:
         server = killed.server

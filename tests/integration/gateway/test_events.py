@@ -318,6 +318,7 @@ def faulter_units(capture: capture_pb2.Capture, folder: Path, event: str) -> int
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("faulter")
 def test_page_faults_ingest_in_their_unit_and_what_is_not_there_as_that(
     daemon: Daemon, folder: Path, engine, database_url: str, tmp_path: Path

@@ -87,6 +87,7 @@ def stacks(program: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Stac
     return found
 
 
+@pytest.mark.slow
 def test_each_function_has_its_caller(program: Path, stacks: list[StackOf]):
     """At every other sample the function has no frame yet, no more, or needs none."""
     functions = sorted((start, name) for name, start in function_starts(program).items())

@@ -181,6 +181,7 @@ def all_sampled(programs: dict[str, Program]) -> Callable[[capture_pb2.Capture],
     return lambda capture: all(samples_of(capture, program) >= ENOUGH for program in programs.values())
 
 
+@pytest.mark.slow
 def test_each_is_named_after_its_own_functions(programs: dict[str, Program], binaries: Path, tmp_path: Path):
     with gateway(tmp_path) as daemon:
         capture = captured_until(daemon, all_sampled(programs))
@@ -196,6 +197,7 @@ def test_each_is_named_after_its_own_functions(programs: dict[str, Program], bin
     assert not capture.notes
 
 
+@pytest.mark.slow
 def test_without_map_files_they_are_found_by_path_or_not_at_all(
     programs: dict[str, Program], binaries: Path, tmp_path: Path
 ):

@@ -24,7 +24,7 @@ from tests.gateway_daemon import (
     stacks_of,
 )
 
-pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted"), pytest.mark.slow]
 DAEMON_OPTIONS = ("--max-cpu-percent", "50")
 
 SECONDS = 1.5

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fleetpb import gateway_pb2
 from tests.gateway_daemon import DEADLINE_S, Daemon, ask, plan, running, status
 
-pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted"), pytest.mark.slow]
 DAEMON_OPTIONS = ("--allow-event", "*", "--max-seconds", "0.02")
 """Allows every event for a moment, so that each plan reaches the kernel."""
 

@@ -29,7 +29,7 @@ from tests.gateway_daemon import (
     wait_until,
 )
 
-pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted"), pytest.mark.slow]
 DAEMON_OPTIONS = ("--max-cpu-percent", "50")
 
 NODE = """

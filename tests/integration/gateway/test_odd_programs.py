@@ -95,6 +95,7 @@ def named(stacks: list[StackOf], program: Path, function: str) -> list[StackOf]:
     return [s for s in stacks if any(path == str(program) and at == start for path, _, at, _ in s.frames)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["mappings", "vforks", "threads", "vdso"])
 def test_walks_reach_the_threads_start(captures: list[capture_pb2.Capture], folder: Path, mode: str):
     # While a program is being started its task has no user part, or no mappings yet.

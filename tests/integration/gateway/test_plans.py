@@ -71,6 +71,7 @@ def test_a_plan_without_sense_is_refused_by_the_name_of_its_field(
     assert field in refusal.message
 
 
+@pytest.mark.slow
 def test_a_plan_whose_turn_comes_too_late_is_void(daemon: Daemon):
     with daemon.stub() as stub:
         stub.Health(gateway_pb2.HealthRequest(), timeout=DEADLINE_S)

@@ -81,6 +81,7 @@ def complete(stacks: list[StackOf], *, at_least: int = 10) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_a_process_that_becomes_another_program_is_in_both_groups(capture: capture_pb2.Capture, folder: Path):
     for name in ("becomes", "becomes-it"):
         stacks = stacks_in(capture, folder / name)

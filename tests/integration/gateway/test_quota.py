@@ -24,7 +24,7 @@ from tests.gateway_daemon import (
     wait_until,
 )
 
-pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted"), pytest.mark.slow]
 # Beyond what every capture takes: of tables of the binaries that run here 8 MiB or so, then of stacks 2 MiB a second.
 _GROWTH_MIB = 10
 

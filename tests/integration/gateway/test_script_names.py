@@ -12,7 +12,7 @@ import pytest
 from gateway.process.node_options import ALONE, VALUED
 from gateway.process.script_names import script_name
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 DEADLINE_S = 60
 TRUTH = "TRUTH "

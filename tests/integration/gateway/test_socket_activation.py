@@ -65,6 +65,7 @@ def calling(held: socket.socket) -> Iterator[gateway_pb2_grpc.GatewayStub]:
         yield gateway_pb2_grpc.GatewayStub(channel)
 
 
+@pytest.mark.slow
 def test_it_comes_when_called_goes_when_idle_and_remembers(held: socket.socket, tmp_path: Path):
     require_perf_events()
     options = ("--exit-when-idle", "--idle-seconds", "0.5", "--state-dir", str(tmp_path))

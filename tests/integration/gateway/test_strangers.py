@@ -16,7 +16,7 @@ from tests.gateway_daemon import DEADLINE_S, Daemon, ask, plan, require_perf_eve
 from tests.handshakes import PREFACE, client_hello
 from tests.integration.gateway.test_authorisation import issue, printable_path, secured
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(180), pytest.mark.slow]
 
 HELLO = client_hello()
 SILENT, GARBAGE, HALF, WHOLE = b"", b"GET / HTTP/1.1\r\nHost: here\r\n\r\n", HELLO[: len(HELLO) // 2], HELLO

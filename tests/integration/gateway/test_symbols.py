@@ -55,6 +55,7 @@ def content(daemon: Daemon, request: Request) -> bytes:
     return raw
 
 
+@pytest.mark.slow
 def test_what_was_sampled_can_be_had_even_after_its_server_has_ended(workload: Path, tmp_path: Path):
     original = ElfFile(workload.read_bytes())
     request = Request(what=Request.SYMBOLS, build_id=original.build_id)

@@ -139,6 +139,7 @@ def capture(daemon: Daemon, folder: Path) -> Iterator[capture_pb2.Capture]:
         yield answer.capture
 
 
+@pytest.mark.slow
 def test_it_says_that_it_saw_its_own_processes_only(capture: capture_pb2.Capture):
     (segment,) = capture.segments
     assert segment.unprivileged
@@ -224,6 +225,7 @@ def test_what_happens_in_the_kernel_only_is_denied_not_seen_0_times(daemon: Daem
     assert support["context-switches"] == capture_pb2.SUPPORT_DENIED
 
 
+@pytest.mark.slow
 def test_a_storm_is_thinned_here_too(daemon: Daemon):
     """A new period means events opened anew: the kernel changes it for a thread, not for those that inherited it."""
     every = gateway_pb2.EventPlan(event="page-faults", period=1, duration_ms=1500, stacks=True)

@@ -89,6 +89,7 @@ def record(directory: Path, command: list[str]) -> Agreement:
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", [c_program, python_program, openssl_program, node_program])
 def test_unwinding_agrees_with_perf(program, tmp_path):
     found = record(tmp_path, program(tmp_path))

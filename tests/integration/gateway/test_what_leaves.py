@@ -64,6 +64,7 @@ def sampled(daemon: Daemon, *programs: str) -> Answer:
     pytest.fail(f"{MOST_CAPTURES} captures had too few samples")
 
 
+@pytest.mark.slow
 def test_no_memory_argument_variable_or_file_is_in_a_capture(tmp_path: Path):
     compiler = shutil.which("gcc")
     if compiler is None:

@@ -37,7 +37,7 @@ from tests.fact_writer import FactWriter
 from tests.small_lake import DAY, DAYS, MIDNIGHT, SIZES, WHOLE, Drawn, Store, minutes
 from tests.table_estimates import with_estimates
 
-pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("without_cells")]
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("without_cells"), pytest.mark.slow]
 
 ROOT = Path(__file__).parents[3]
 

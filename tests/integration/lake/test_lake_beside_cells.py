@@ -20,6 +20,7 @@ UNKNOWN_TO_CELLS = ("machines", "path", "_samples")
 """Cells count machines to a few percent, and no samples of rows."""
 
 
+@pytest.mark.slow
 def test_counts_estimates_and_intervals_are_those_of_cells(store: Store):
     store.postgres.planner = BY_CELLS
     store.ingest(SOME)
@@ -37,6 +38,7 @@ def test_counts_estimates_and_intervals_are_those_of_cells(store: Store):
         assert wanted.rows[0].total_lo is not None
 
 
+@pytest.mark.slow
 def test_a_series_by_hours_needs_no_cells_in_the_lake(store: Store):
     store.ingest(SOME)
     store.export()

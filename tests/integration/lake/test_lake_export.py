@@ -34,7 +34,7 @@ from storage.segments.verify import faults
 from tests.answer_comparison import differences
 from tests.small_lake import DAY, DAYS, LATER, WHOLE, Drawn, Store, minutes
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 SOME = [Drawn(237 * n) for n in range(1, 18)]
 ALL = [DAY + timedelta(days=n) for n in range(DAYS)]

@@ -143,6 +143,7 @@ def test_a_flipped_byte_and_a_lost_file_are_found(store: Store):
         path.write_bytes(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("writer", "missing"),
     [

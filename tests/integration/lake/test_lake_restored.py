@@ -22,7 +22,7 @@ from storage.segments.errors import LakeAhead
 from storage.segments.export import export_day
 from tests.small_lake import DAY, DAYS, LATER, WHOLE, Drawn, Store, minutes
 
-pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("without_cells")]
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("without_cells"), pytest.mark.slow]
 
 ALL = [DAY + timedelta(days=n) for n in range(DAYS)]
 

@@ -21,6 +21,7 @@ VISITS = [
 ]
 
 
+@pytest.mark.slow
 def test_shapes_are_answered_alike(store: Store):
     store.ingest(VISITS)
     store.export()
@@ -40,6 +41,7 @@ def test_shapes_are_answered_alike(store: Store):
     assert moved.movers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("by", [("function",), ("file",)])
 def test_series_that_are_summed_by_stack_are_answered_alike(store: Store, by: tuple[str, ...], *, own: bool):

@@ -10,6 +10,7 @@ from tests.small_lake import WHOLE, Drawn, Store, minutes
 pytestmark = pytest.mark.integration
 
 
+@pytest.mark.slow
 def test_the_lake_has_the_same_stacks(store: Store) -> None:
     store.ingest(
         [

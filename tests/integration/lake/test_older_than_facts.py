@@ -43,7 +43,7 @@ from tests.fact_writer import FactWriter
 from tests.integration.lake.test_lake_answers import SOME, a_visit
 from tests.small_lake import DAY, DAYS, LATER, MIDNIGHT, WHOLE, Store, minutes
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 QUESTIONS = (
     TableQuestion(minutes(0, WHOLE), ("function",), Page()),

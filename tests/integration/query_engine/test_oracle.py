@@ -72,6 +72,7 @@ KEYS = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     batches=st.lists(st.lists(a_fact, min_size=1, max_size=12), min_size=1, max_size=3),

@@ -101,6 +101,7 @@ def test_the_time_range_is_half_open(engine: Engine, queries: QueryEngine):
     assert queries.ask(TableQuestion(two_days, ("function",), Page())).totals.samples == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("select", "expected"),
     [

@@ -139,6 +139,7 @@ def damage_empty(path: Path) -> None:
     os.truncate(path, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [damage_cut, damage_byte, damage_empty])
 def test_a_damaged_file_is_refused_by_name_and_built_again(
     engine: Engine, files: StackFiles, write_some: dict[str, int], damage, caplog: pytest.LogCaptureFixture
@@ -208,6 +209,7 @@ def test_what_nobody_opened_for_long_is_removed_by_the_next_build(
     assert "lately.stacks" in names
 
 
+@pytest.mark.slow
 def test_processes_that_begin_at_the_same_time_build_one_file(
     engine: Engine, files: StackFiles, write_some: dict[str, int]
 ):
@@ -222,6 +224,7 @@ def test_processes_that_begin_at_the_same_time_build_one_file(
         queries.close()
 
 
+@pytest.mark.slow
 def test_a_build_that_is_killed_leaves_the_file_there_was(
     engine: Engine, files: StackFiles, write_some: dict[str, int]
 ):

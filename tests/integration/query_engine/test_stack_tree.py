@@ -16,7 +16,7 @@ from storage.query.stacks.files import StackFiles
 from tests.fact_writer import FactWriter
 from tests.integration.query_engine.asking import NOON, around_noon, until_built
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 
 def test_a_stack_that_ingested_a_moment_ago_is_in_the_answer(engine: Engine, queries: QueryEngine):

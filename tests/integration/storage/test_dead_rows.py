@@ -93,6 +93,7 @@ def vacuums(engine: Engine) -> int:
     return int(one(engine, "SELECT pg_stat_get_vacuum_count('rollup'::regclass)"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("from_one_row", "no_other_vacuum")
 @pytest.mark.parametrize("cleared", [True, False])
 def test_merging_writes_to_the_pages_that_it_left(
@@ -148,6 +149,7 @@ def test_a_vacuum_or_a_change_of_the_table_is_not_waited_for(
     assert vacuums(engine) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("from_one_row", "no_other_vacuum")
 def test_what_a_snapshot_keeps_is_not_vacuumed_after_every_merge(
     engine: Engine, database_url: str, leave: Callable[[], None]

@@ -68,6 +68,7 @@ class Worker:
         return taken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shares", [(routing.ALL_PARTITIONS,), (WorkerPartitions(1, 2), WorkerPartitions(2, 2))]
 )

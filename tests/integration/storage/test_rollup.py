@@ -79,6 +79,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(
     max_examples=20,
     deadline=None,
@@ -129,6 +130,7 @@ def test_an_entry_of_a_dropped_day_goes_and_leaves_the_cells(engine: Engine, fac
     assert count(engine, rollup_queue) == count(engine, rollup_retraction) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("module", "name"), [(queue_entries, "read_batch"), (cell_store, "add"), (exposures, "add"), (rollup_days, "change"), (queue_entries, "discard_replaced")])  # fmt: skip
 def test_a_crash_before_the_commit_leaves_everything_to_the_next(
     engine: Engine, facts: CellFacts, monkeypatch: pytest.MonkeyPatch, module: object, name: str
@@ -153,6 +155,7 @@ def test_a_crash_before_the_commit_leaves_everything_to_the_next(
     assert_right(engine)
 
 
+@pytest.mark.slow
 def test_two_rollers_a_rebuild_and_a_fold_at_once_count_every_visit_once(
     engine: Engine, facts: CellFacts
 ) -> None:

@@ -29,7 +29,7 @@ from storage.rollup.time_cover import Cover, cover, read_state
 from storage.schema import coverage, exposure, rollup_long
 from tests.cell_facts import DAY_0, CellFacts, Seen, clear
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 DAYS = range(DAY_0, DAY_0 + 6)
 FRAMES = {1: (1,), 2: (1, 2), 3: (1, 2, 1), 4: (3, 2)}

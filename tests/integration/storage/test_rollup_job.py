@@ -79,6 +79,7 @@ def test_a_beat_merges_before_its_time_what_is_worth_a_transaction(
     assert_right(engine)
 
 
+@pytest.mark.slow
 def test_a_beat_closes_days_and_drops_old_hours(engine: Engine, facts: CellFacts) -> None:
     RollupJob(engine, every_s=0, stopped=lambda: False).merge(DAY + timedelta(days=6))
     assert number(engine, rollup_long_built.c.bucket, rollup_long_built.c.level == 1) == weighted_cubes(1)
@@ -98,6 +99,7 @@ def test_a_damaged_cell_is_made_again_before_its_days_are_closed(engine: Engine,
     assert number(engine, rollup_long_built.c.bucket, rollup_long_built.c.level == 1) == weighted_cubes(1)
 
 
+@pytest.mark.slow
 def test_a_damaged_bucket_is_made_again_from_its_days(engine: Engine, facts: CellFacts) -> None:
     """Also when their facts are long gone."""
     later = DAY + timedelta(days=60)
@@ -167,6 +169,7 @@ def test_a_failure_of_the_beat_is_not_repeated_at_once(
     assert len(tries) == 1
 
 
+@pytest.mark.slow
 def test_an_operator_merges_and_rebuilds(
     engine: Engine, facts: CellFacts, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

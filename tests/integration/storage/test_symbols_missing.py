@@ -149,6 +149,7 @@ class TestList:
             assert replace(alone, **timeless) == replace(listed_row, **timeless)
         assert one(fleet, "unheard of") is None
 
+    @pytest.mark.slow
     def test_ten_thousand_binaries(self, fleet: Fleet):
         """In one page: no query for each row."""
         with fleet.engine.begin() as connection:

@@ -128,6 +128,7 @@ class TestPace:
         assert len(wanted) == len(set(wanted)) == 20
         assert set(wanted) < ids
 
+    @pytest.mark.slow
     def test_ingestions_and_feeds_never_wait_in_a_circle(self, fleet: Fleet):
         """Workers claim several captures in one transaction while both are wanted again and again."""
         ids = [fleet.visit({LIBC: NAMELESS, APP: NAMELESS}) for _ in range(12)]

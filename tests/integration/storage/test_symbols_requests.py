@@ -213,6 +213,7 @@ class TestAnswers:
             [state] = requests_of(connection, "aa")
         assert (state.attempts, state.again_at) == (ATTEMPTS_LIMIT, None)
 
+    @pytest.mark.slow
     def test_a_collector_that_dies_during_a_request(self, fleet: Fleet):
         first = self.everywhere(fleet)
         let_pass(fleet, 1.1)

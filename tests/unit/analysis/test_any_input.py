@@ -141,6 +141,7 @@ def foretold(runs: TimedRuns) -> object:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_it_answers_or_says_why_not(name: str) -> None:
     said = [outcome(MODELS[name], seed) for seed in range(ROUNDS)]

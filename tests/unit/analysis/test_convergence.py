@@ -62,6 +62,7 @@ def _ranked(rows: int, power: float) -> Floats:
     return shares / shares.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shares", "clumps", "visits"),
     [

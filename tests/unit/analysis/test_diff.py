@@ -74,6 +74,7 @@ def test_a_change_is_found_and_the_rest_is_left_alone() -> None:
     assert ((found.lo <= found.delta) & (found.delta <= found.hi)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ours", "base"), [(60, 60), (200, 15)])
 def test_nothing_changed_is_seldom_called_a_change(ours: int, base: int) -> None:
     false = 0

@@ -114,6 +114,7 @@ def points(found: Past) -> tuple[Float, Float, Float]:
     return result[0], result[1], result[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lag_s", [[0, 0, 0], [0, 3000, 0]], ids=["alike", "one stratum later"])
 @pytest.mark.parametrize("failing", [0.0, 0.1])
 def test_no_step_comes_out_too_low_or_too_high(lag_s: list[float], failing: float) -> None:

@@ -54,6 +54,7 @@ def test_more_than_there_are_means_all(counts, seed):
     assert all(choice.probability == 1 for choice in choices)
 
 
+@pytest.mark.slow
 def test_every_machine_is_drawn_as_often_as_its_probability_says():
     strata = strata_of([1, 2, 30, 67])
     random, rounds, expected_visits = np.random.default_rng(20261121), 20_000, 3.3

@@ -191,6 +191,7 @@ def a_day(store: Store, random: np.random.Generator) -> tuple[list[tuple[float, 
     return changes, [visit for visit in made if visit.hour < HOUR + 24]
 
 
+@pytest.mark.slow
 def test_a_pace_that_changes_within_a_day_weighs_right_at_once(monkeypatch):
     """Days whose load rises from hour to hour: the mean error of 16 days is within two standard errors of none."""
     random = np.random.default_rng(3)

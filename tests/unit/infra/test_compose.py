@@ -110,6 +110,7 @@ def certs_job(folder: Path) -> None:
     subprocess.run(shell, check=True, capture_output=True, env=environment, cwd=folder)
 
 
+@pytest.mark.slow
 def test_the_certificates_that_the_deployment_names_are_made_and_kept(tmp_path):
     certs_job(tmp_path)
     made = {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()}
@@ -215,6 +216,7 @@ REDIS_SCRIPT = COMPOSE["services"]["redis"]["command"][-1]
 PASSWORD = "0123456789abcdef"
 
 
+@pytest.mark.slow
 def test_redis_takes_its_password_from_no_command_line(tmp_path: Path):
     """The file's own script, with the server of this machine at a socket below a folder."""
     from services.embedded.server_programs import valkey_program

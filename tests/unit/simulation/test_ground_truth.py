@@ -66,6 +66,7 @@ def slowly(
     return applications, functions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("event", ["cpu", "llc-misses"])
 def test_it_is_what_a_slow_loop_finds(event):
     start, end = MONDAY_NOON + 100, MONDAY_NOON + 100 + 2.5 * SLOT_S
@@ -137,6 +138,7 @@ def test_chance_to_answer_is_that_of_the_load():
     assert found.answering == pytest.approx(np.mean(1 - 0.5 * np.clip((used - 0.2) / 0.8, 0, 1) ** 2))
 
 
+@pytest.mark.slow
 def test_captures_scatter_around_it():
     """Every machine is visited 40 times within one slot; means of visits must meet the truth."""
     at = float(slot_of(MONDAY_NOON) * SLOT_S + 10)

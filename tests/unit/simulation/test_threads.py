@@ -101,6 +101,7 @@ def test_the_truth_of_cores_is_what_windows_scatter_around() -> None:
     assert (np.array(overlaps) @ cores) / cores.sum() == pytest.approx(true, rel=0.02)
 
 
+@pytest.mark.slow
 def test_requests_rise_evenly_with_apu_and_not_with_utilisation() -> None:
     """DIGEST A7, A8 without any chance: a day of one machine, its requests the truth's."""
     fleet = Fleet(8, seed=218, strata=4, services=3)

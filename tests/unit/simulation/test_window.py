@@ -13,6 +13,7 @@ NOON = 1_763_380_800.0
 FLEET = Fleet(9, seed=5, strata=2)
 
 
+@pytest.mark.slow
 def test_truth_is_what_windows_scatter_around():
     slot = slot_of(NOON)
     at = float(slot * SLOT_S)
@@ -57,6 +58,7 @@ def test_pressure_is_the_sum_of_what_runs_on_a_chip():
         assert 64e-9 * pressure.lines <= pressure.gigabytes <= 2 * 64e-9 * pressure.lines
 
 
+@pytest.mark.slow
 def test_dedicated_machines_run_one_service_and_its_cpi_alone_is_known():
     fleet = Fleet(60, seed=7, strata=1, dedicated=0.3)
     services = (fleet.base[:, : fleet.services] > 0).sum(axis=1)

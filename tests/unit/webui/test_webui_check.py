@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[3]
 NO_NODE = 3
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(480)  # a first run installs the packages
 def test_types_and_unit_tests_of_the_web_ui_pass() -> None:
     done = subprocess.run(

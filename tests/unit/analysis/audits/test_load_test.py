@@ -20,6 +20,7 @@ def visits(
     return np.array([rng.multinomial(samples, row) for row in shares])
 
 
+@pytest.mark.slow
 def test_a_part_of_production_is_representative() -> None:
     rng = np.random.default_rng(0)
     refused = 0
@@ -47,6 +48,7 @@ def test_a_test_of_something_else_is_not() -> None:
     assert found.covered < 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", [40, 8_000])
 def test_a_test_of_more_or_fewer_samples_a_visit_is_judged_alike(samples: int) -> None:
     """Of the same law: with 40 samples a visit beside 800 every test failed, as few samples are far from anything."""

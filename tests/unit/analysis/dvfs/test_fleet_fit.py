@@ -76,6 +76,7 @@ def test_units_of_weight_and_work_do_not_matter(seed: int, weight: float, work: 
     assert plain.sensitivity.base_hz == pytest.approx(other.sensitivity.base_hz)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("machines", "visits", "ghz", "shares"),
     [

@@ -74,6 +74,7 @@ def noisy(rng: np.random.Generator, runs: int, noise: float = 0.01) -> TimedRuns
     return from_runs(hertz, (10 * GHZ / hertz + 2) * rng.normal(1, noise, len(hertz)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ghz", [0.6, 1.2, 3.0])
 def test_intervals_hold_what_they_say(ghz: float) -> None:
     rng = np.random.default_rng(0)

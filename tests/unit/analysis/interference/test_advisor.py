@@ -76,6 +76,7 @@ def test_the_same_seed_places_the_same(tenants: list[Tenant]) -> None:
     assert place(tenants, 3, 4, seed=5) == place(tenants, 3, 4, seed=5)
 
 
+@pytest.mark.slow
 def test_many_programs_are_placed_within_a_limit(tenants: list[Tenant]) -> None:
     """Counts mixes looked at and not seconds: without a limit the work grew with more than the square of the machines."""
     many = [Tenant(tenants[number % 8].target, 0.3) for number in range(240)]

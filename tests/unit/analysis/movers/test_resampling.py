@@ -22,6 +22,7 @@ def side(rng: np.random.Generator, strata: np.ndarray, share: float, first: int)
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strata", [np.repeat(np.arange(20), 2), np.arange(40), np.repeat([0, 1], 20)])
 def test_intervals_of_small_strata_hold_the_change(strata: np.ndarray) -> None:
     """Strata of two visits seemed to vary half as much as they do, and those of one not at all."""

@@ -164,6 +164,7 @@ def test_ends_need_the_fleets_shape() -> None:
         that_matter([], share=1.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("differ", [0.0, 0.3])
 def test_the_interval_of_a_promise_holds_what_the_plan_is_worth(differ: float) -> None:
     """Equal platforms save nothing; corrected by the measured CPI alone, half of the intervals said that they do."""
@@ -195,6 +196,7 @@ def test_a_cautious_plan_is_corrected_as_one() -> None:
     assert found.optimism < promise(fleet, plan, error, seed=0, draws=40).optimism / 2
 
 
+@pytest.mark.slow
 def test_a_real_affinity_is_promised() -> None:
     truth = np.array([[1.0, 1.0], [1.0, 2.0]])
     rng = np.random.default_rng(1)

@@ -22,6 +22,7 @@ def test_a_cluster_is_a_ratio_of_core_time() -> None:
     assert found.visits == 2
 
 
+@pytest.mark.slow
 def test_a_clusters_interval_holds_the_truth() -> None:
     rng = np.random.default_rng(1)
     inside = 0

@@ -36,6 +36,7 @@ def test_its_expressions_are_those_that_readelf_reads(frames_elf):
     assert_agreement(frames_elf, rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SYSTEM)
 def test_system_files_read_as_readelf_reads_them(name):
     path = Path(name)

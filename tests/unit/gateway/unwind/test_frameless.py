@@ -76,6 +76,7 @@ def test_not_known(code):
     assert return_address_words(bytes.fromhex(code), 0) == 0
 
 
+@pytest.mark.slow
 def test_no_claim_contradicts_call_frame_information():
     """In code that has entries; what is only padding, behind calls that never return, runs never."""
     objdump = shutil.which("objdump")

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from struct import pack
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,6 +61,7 @@ def look_up_all(data: bytes) -> None:
     assert file.asked < 6 * len(CODE)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(changes)
 def test_changed_bytes(changed):

@@ -92,6 +92,7 @@ def test_prefixes_without_end():
     assert plain_length(b"\x66" * LONGEST_INSTRUCTION + b"\x90", 0) == 0
 
 
+@pytest.mark.slow
 def test_every_instruction_of_libc_has_its_length_or_none():
     objdump = shutil.which("objdump")
     if objdump is None or not LIBC.exists():

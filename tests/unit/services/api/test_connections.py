@@ -114,6 +114,7 @@ def test_a_body_that_is_answered_and_does_not_come_ends_the_connection():
         assert heard(caller) == b""
 
 
+@pytest.mark.slow
 def test_an_idle_connection_stays_as_long_as_configured():
     times = {"head_s": SOON_S, "rest_s": SOON_S}
     with listening(answering(), keep_alive_s=3600, **times) as port, calling(port) as caller:

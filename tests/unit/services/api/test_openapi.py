@@ -19,6 +19,7 @@ def description() -> dict:
     return json.loads(document())
 
 
+@pytest.mark.slow
 def test_it_is_the_same_each_time():
     assert document() == document()
 

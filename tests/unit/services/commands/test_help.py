@@ -31,6 +31,7 @@ def names(parameter: Any) -> set[str]:
     return {*spelled, *choices(parameter.type_descriptor.annotation), *said}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_every_name_is_whole(path: tuple[str, ...]) -> None:
     parts = re.split(r"[\s│]+", re.sub(r"\*", "", shown(path)))

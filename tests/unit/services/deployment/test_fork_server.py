@@ -21,6 +21,7 @@ def server(tmp_path_factory):
     started.close()
 
 
+@pytest.mark.slow
 def test_a_fork_runs_the_command_with_the_environment_it_is_given_and_says_how_it_ended(server, tmp_path):
     log = tmp_path / "log"
     state = tmp_path / "state"

@@ -125,6 +125,7 @@ def test_many_who_do_not_finish_give_way_to_those_who_probe(process: Process, se
         assert held[0].recv(1) == b""
 
 
+@pytest.mark.slow
 def test_a_request_in_pieces_has_no_more_time_than_one_at_once(process: Process):
     with connect(process.address) as caller:
         caller.settimeout(0.5)

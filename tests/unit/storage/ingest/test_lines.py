@@ -34,6 +34,7 @@ def rows_of(lines: Lines) -> list[tuple[int, ...]]:
     return list(zip(*(c.tolist() for c in columns), strict=True))
 
 
+@pytest.mark.slow
 @given(st.lists(tables, max_size=5))
 def test_lines_survive(parts: list[Rows]) -> None:
     whole = decode_lines([encode_lines(lines_of(rows)) for rows in parts], [len(rows) for rows in parts])

@@ -12,6 +12,7 @@ from storage.ingest.window_rows import _FEW_IMAGES, _samples_through
 STACKS = st.lists(st.lists(st.integers(0, 19), max_size=6), max_size=12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("images", [1, 3, 64, 65, 200, _FEW_IMAGES, _FEW_IMAGES + 1])
 @given(stacks=STACKS, seed=st.integers(0, 1000))
 def test_a_stack_counts_once_for_each_image_in_it(images: int, stacks: list[list[int]], seed: int) -> None:

@@ -55,6 +55,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
 def test_what_would_swell_is_refused_with_a_reason(bomb):
     blob = zstandard.compress(bomb())
@@ -63,6 +64,7 @@ def test_what_would_swell_is_refused_with_a_reason(bomb):
         decode_capture(blob)
 
 
+@pytest.mark.slow
 def test_a_bomb_takes_no_gigabytes():
     """In a process of its own, which has little more memory than the bytes themselves need."""
     program = f"""

@@ -15,6 +15,7 @@ from tests.unit.storage.rollup.test_moments_codec import VISITS, cell_of
 OF_CELLS = ("divisor", "visits", "machines", "x", "xx", "xxxx", "xe")
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.tuples(VISITS, st.sampled_from([1, 10, 10_101_010])), min_size=1, max_size=6), st.booleans()

@@ -15,6 +15,8 @@ from storage.errors import CorruptCell
 from storage.rollup import moments_codec, unpacked_moments
 from storage.rollup.moments import SLOTS, Sums, add, concatenated, empty, machine_bit, machines
 
+pytestmark = pytest.mark.slow
+
 VALUES = st.one_of(st.integers(0, 5), st.integers(0, 300), st.integers(0, 10**9))
 VISITS = st.lists(
     st.tuples(

@@ -70,6 +70,7 @@ _calls = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     calls=_calls,

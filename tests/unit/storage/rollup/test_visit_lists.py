@@ -75,6 +75,7 @@ def test_visits_survive_their_blob(cells: list[Any]) -> None:
     assert_same(visit_list_codec.decode(visit_list_codec.encode(lists), lists.pairs, lists.divisor), lists)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.tuples(CELL, DIVISORS), max_size=6), st.integers(0, 12))
 def test_portions_are_all_of_it_in_order(cells: list[Any], most: int) -> None:
@@ -137,6 +138,7 @@ def test_what_is_not_there_cannot_be_taken_out(visits: list[Any], other: Any) ->
     assert lacking.tolist() == [True]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(CELL, min_size=1, max_size=5), st.data())
 def test_cells_become_fewer(cells: list[Any], data: st.DataObject) -> None:
@@ -153,6 +155,7 @@ def test_cells_become_fewer(cells: list[Any], data: st.DataObject) -> None:
             assert_same(replace(one, divisor=np.ones(1, np.int64)), wanted)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.tuples(CELL, st.sampled_from([1, 4, 10]), st.booleans()), min_size=1, max_size=5),
@@ -193,6 +196,7 @@ def in_units_of_1(sums: Sums) -> Sums:
     return replace(sums, divisor=np.maximum(sums.divisor, 1)).in_units()
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(CELL, CELL)
 def test_a_cell_is_the_same_as_lists_and_as_sums(a: list[Any], b: list[Any]) -> None:
@@ -348,6 +352,7 @@ def test_more_visits_than_are_read_are_not_written() -> None:
         visit_list_codec.encode(cell_of([(1, {1: (1, 1)}, 1)] * (MOST_VISITS + 1)))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.tuples(CELL, DIVISORS), max_size=4), st.sampled_from([1, 3, 1_000_000]))
 def test_amounts_of_blobs_that_keep_visits_add_up_to_their_sums(cells: list[Any], at_once: int) -> None:

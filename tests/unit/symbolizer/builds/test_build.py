@@ -259,6 +259,7 @@ def test_the_builder_refuses_what_is_not_elf(tmp_path: Path) -> None:
     assert not (tmp_path / "out").read_bytes()
 
 
+@pytest.mark.slow
 def test_symbols_that_share_one_name_do_not_fill_the_disk(programs, tmp_path: Path) -> None:
     """GIVEN debug data and 100,000 symbols with a name of 60,000 bytes THEN the built file is not one of 6 GB."""
     whole = bytearray(programs.pie.read_bytes())

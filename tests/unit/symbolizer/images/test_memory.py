@@ -58,6 +58,7 @@ def a_library(path: Path, *names: str) -> tuple[Path, bytes]:
     return path, build_id
 
 
+@pytest.mark.slow
 def test_hostile_binaries_of_one_capture_cost_their_own_frames_alone(tmp_path: Path) -> None:
     files = [a_library(tmp_path / "before", "first")]
     for number in range(3):  # each is as large as may be

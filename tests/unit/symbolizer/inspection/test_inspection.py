@@ -119,6 +119,7 @@ def test_inspecting_apart_says_the_same(programs) -> None:
     assert nothing == NotInspected("It is not an ELF file.")
 
 
+@pytest.mark.slow
 def test_an_inspection_ends_at_its_limit_of_memory(programs, tmp_path: Path) -> None:
     path = tmp_path / "long"
     path.write_bytes(b"0000000000001000 T _stext\n" + b"0000000000001000 T f\n" * 1_000_000)

@@ -123,6 +123,7 @@ def test_hidden_symbols_are_a_value_with_its_reason(tmp_path: Path) -> None:
     assert isinstance(missing, Missing)
 
 
+@pytest.mark.slow
 def test_this_machines_kernel_names_its_own_functions() -> None:
     kernel = RunningKernel()
     symbols = kernel.symbols(KernelIdentity(kernel.build_id()))

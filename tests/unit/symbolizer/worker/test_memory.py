@@ -26,6 +26,7 @@ print(len(np.zeros(1 << 20)), "left")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("limit", "said"), [(512 << 20, "memory"), (0, "BadCapture")])
 def test_an_allocation_fails_where_the_limit_is(limit: int, said: str):
     done = subprocess.run(

@@ -20,6 +20,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     return lambda *words: runner.invoke(app, ["report", *words])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

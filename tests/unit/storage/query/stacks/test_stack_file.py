@@ -36,6 +36,7 @@ a_function = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(some_stacks, st.lists(a_function, min_size=5, max_size=5), st.data())
 def test_a_tree_out_of_a_file_answers_as_one_in_memory(tmp_path: Path, stacks, functions, data):

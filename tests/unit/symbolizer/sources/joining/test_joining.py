@@ -137,6 +137,7 @@ def agreement(got: Answers, wanted: Answers) -> float:
     return sum(a == b for a, b in zip(got, wanted, strict=True)) / len(wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["4", "5"])
 def test_the_other_halves_of_split_dwarf(shop: Shop, tmp_path: Path, version: str) -> None:
     whole = shop.made(f"-gdwarf-{version}")
