@@ -17,6 +17,7 @@ from tests.api_fuzzing import BASE, ask_everything, kind_of, operations, whole_a
 
 pytestmark = [
     pytest.mark.integration,
+    pytest.mark.slow,
     pytest.mark.timeout(180),
     # Hypothesis says so of its own generator, where it is the first in its process to be asked outside of a test.
     pytest.mark.filterwarnings("ignore:It looks like .register_random.:hypothesis.errors.HypothesisWarning"),
