@@ -12,6 +12,25 @@ from storage.query.answers.inputs import Because, Inputs, LeftOut, Unavailable
 from storage.query.answers.selection_echo import MachineSelectionEcho
 from storage.query.answers.slowdowns import Memory, Slowdown
 
+LowestMhz = Annotated[
+    Figure | None,
+    Field(
+        description="Lowest frequency that keeps the requested performance. Null: no frequency keeps it, or any does; "
+        "`because` has the reason."
+    ),
+]
+LowestAtMemoryMhz = Annotated[
+    Figure | None,
+    Field(description="The same with the requested memory frequency. Null also if none was requested."),
+]
+LowestAtMemoryBecause = Annotated[
+    Unavailable | None,
+    Field(
+        description="The reason why there is none with that memory: unreachable, no frequency keeps the performance; "
+        "unbounded, any frequency does."
+    ),
+]
+
 
 @dataclass(frozen=True, slots=True)
 class FrequencyRow(Answer):
@@ -27,24 +46,9 @@ class FrequencyRow(Answer):
         Figure | None, Field(description="Share of the time at the base frequency that waits for memory.")
     ]
     slowdowns: tuple[Slowdown, ...]
-    lowest_mhz: Annotated[
-        Figure | None,
-        Field(
-            description="Lowest frequency that keeps the requested performance. Null: no frequency keeps it, or any does; "
-            "`because` has the reason."
-        ),
-    ]
-    lowest_at_memory_mhz: Annotated[
-        Figure | None,
-        Field(description="The same with the requested memory frequency. Null also if none was requested."),
-    ]
-    lowest_at_memory_because: Annotated[
-        Unavailable | None,
-        Field(
-            description="The reason why there is none with that memory: unreachable, no frequency keeps the performance; "
-            "unbounded, any frequency does."
-        ),
-    ]
+    lowest_mhz: LowestMhz
+    lowest_at_memory_mhz: LowestAtMemoryMhz
+    lowest_at_memory_because: LowestAtMemoryBecause
     low_confidence: bool
     because: Unavailable | None
 

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from storage.query.answers.answer import Answer
 from storage.query.answers.figures import Figure
+from storage.query.answers.frequency import LowestAtMemoryBecause, LowestAtMemoryMhz, LowestMhz
 from storage.query.answers.inputs import Because, Inputs, LeftOut, Unavailable
 from storage.query.answers.selection_echo import MachineSelectionEcho
 from storage.query.answers.slowdowns import Memory, Slowdown
@@ -56,24 +57,9 @@ class FrequencyFitRow(Answer):
         Figure | None, Field(description="B: nanoseconds that an instruction waits on average.")
     ]
     slowdowns: tuple[Slowdown, ...]
-    lowest_mhz: Annotated[
-        Figure | None,
-        Field(
-            description="Lowest frequency that keeps the requested performance. Null: no frequency keeps it, or any does; "
-            "`because` has the reason."
-        ),
-    ]
-    lowest_at_memory_mhz: Annotated[
-        Figure | None,
-        Field(description="The same with the requested memory frequency. Null also if none was requested."),
-    ]
-    lowest_at_memory_because: Annotated[
-        Unavailable | None,
-        Field(
-            description="The reason why there is none with that memory: unreachable, no frequency keeps the performance; "
-            "unbounded, any frequency does."
-        ),
-    ]
+    lowest_mhz: LowestMhz
+    lowest_at_memory_mhz: LowestAtMemoryMhz
+    lowest_at_memory_because: LowestAtMemoryBecause
     steps: Annotated[
         tuple[FrequencyStep, ...], Field(description="The observed steps, the lowest frequency first.")
     ]
