@@ -180,6 +180,7 @@ class TestCampaigns:
         assert "context-switches for 2s, tracepoint:sched:sched_wakeup every 13 for 2s" in shown
         assert "counts too  l2-lines-in, 8 control groups" in shown
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("options", "why"),
         [
@@ -248,6 +249,7 @@ class TestVisit:
         code, _, err = fleetprof("visit", "m1", "--for", "2h")
         assert (code, "the limit of a visit is 600 s" in err) == (1, True)
 
+    @pytest.mark.slow
     def test_ingested_it_prints_the_table_of_that_visit_alone(self, fleetprof, server_directory, worker):
         with serving(server_directory / f"{time.monotonic_ns()}") as gateway:
             fleetprof("machines", "add", "m1", gateway.address)

@@ -36,6 +36,7 @@ def export(engine: Engine, database_url: str):
     return lambda *options: runner.invoke(app, ["export", *RANGE, *options])
 
 
+@pytest.mark.slow
 def test_every_form_is_written(export, tmp_path: Path) -> None:
     pprof = tmp_path / "x.pb.gz"
     done = export("-o", str(pprof))

@@ -20,6 +20,7 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TIMES = ("--from", "2026-11-21T11:00:00Z", "--to", "2026-11-21T13:00:00Z")
 
 
+@pytest.mark.slow
 def test_commands_about_functions_print_what_the_api_answers(
     engine: Engine, database_url: str, monkeypatch: pytest.MonkeyPatch
 ):

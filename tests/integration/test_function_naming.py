@@ -218,6 +218,7 @@ def bench(engine: Engine, archive: Archive, tmp_path: Path, program: Program) ->
     return Bench(engine, archive, tmp_path, program, PendingCaptures(engine, archive), [])
 
 
+@pytest.mark.slow
 def test_an_upload_names_at_once_and_brings_lines_with_the_next_generation(bench: Bench) -> None:
     ids = bench.archived(3)
     ingester, namer, _ = bench.worker()
@@ -353,6 +354,7 @@ def test_symbols_that_never_rest_keep_no_capture_from_ingestion(bench: Bench) ->
     assert len(symbolized) == 1 + MAX_REREADS
 
 
+@pytest.mark.slow
 def test_a_large_debug_file_names_by_its_symbols_until_it_is_built(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -375,6 +377,7 @@ def test_a_large_debug_file_names_by_its_symbols_until_it_is_built(
     assert {bench.names(id_) for id_ in ids} == {INLINED}
 
 
+@pytest.mark.slow
 def test_a_build_whose_worker_died_before_it_said_so_is_found(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -186,6 +186,7 @@ def test_a_merge_under_way_ends_before_its_rows_are_replaced(engine: Engine, dat
     assert stored(engine, visit_id).stacks == expected_stacks(*new)
 
 
+@pytest.mark.slow
 def test_a_changed_label_rule_neither_ingests_twice_nor_leaves_old_profiles(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,6 +107,7 @@ def write_all(write: FactWriter, taken: list[tuple[Stack, int]], visit) -> None:
     write.profile(visit, samples, period=PERIOD)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(taken=stacks, subject=subjects)
 def test_calls_are_what_counting_says(engine: Engine, taken: list[tuple[Stack, int]], subject: str):

@@ -196,6 +196,7 @@ def test_reliability_of_alike_visits_is_high_and_converges(engine: Engine, queri
     assert len(found.fit.points) >= 3
 
 
+@pytest.mark.slow
 def test_reliability_counts_visits_that_have_the_selection(engine: Engine, queries: QueryEngine):
     ingest(engine, 1, [0, *SAME[1:-1], 0], visits=40, seed=12)
     ingest(engine, 2, SAME, visits=10, seed=13)

@@ -63,6 +63,7 @@ def sweep(engine: Engine) -> None:
             connection.execute(delete(table))
 
 
+@pytest.mark.slow
 def test_what_was_swept_from_the_dictionaries_is_kept_no_longer(
     engine: Engine, queries: QueryEngine, files: StackFiles
 ) -> None:

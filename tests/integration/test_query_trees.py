@@ -180,6 +180,7 @@ def function_of(node: GraphNode) -> NamedFunction:
     return NamedFunction(node.id, node.name, node.file, node.binary, node.status, node.kind)
 
 
+@pytest.mark.slow
 def test_cells_say_what_chunks_say(engine: Engine):
     queries = QueryEngine(engine)
     with engine.begin() as connection:

@@ -118,6 +118,7 @@ def test_fetches_of_an_hour_are_limited_and_later_ones_are_told_when_to_come(
     assert source(client, 0).status_code == 200, "what is stored needs no fetch"
 
 
+@pytest.mark.slow
 def test_one_caller_does_not_hold_all_places(api, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(symbols, "_SOURCE_PATIENCE_S", 0.2)
     go_on = threading.Event()

@@ -185,6 +185,7 @@ class TestFacts:
         assert self.drop(engine, four_days[3]) is None
         assert self.days(engine) == four_days[3:]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("sign", [1, -1])
     def test_a_day_that_waits_to_be_merged_keeps_itself_and_all_later_ones(
         self, engine: Engine, four_days: list[date], sign: int

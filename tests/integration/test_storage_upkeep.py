@@ -74,6 +74,7 @@ def stacks(engine: Engine) -> int:
         return connection.execute(select(func.count()).select_from(stack)).scalar_one()
 
 
+@pytest.mark.slow
 def test_an_operator_is_told_what_stays_and_why_and_what_went(
     engine: Engine, fleetprof: Run, old_and_new: tuple[UUID, UUID]
 ) -> None:
@@ -115,6 +116,7 @@ def test_an_operator_sweeps_and_is_told_what_was_freed(
     assert is_as_ingested(engine, old_and_new[1], 2)
 
 
+@pytest.mark.slow
 def test_the_collector_does_both_by_itself(
     engine: Engine, database_url: str, archive: Archive, old_and_new: tuple[UUID, UUID]
 ) -> None:

@@ -229,6 +229,7 @@ WRONG: list[tuple[Symbols, RequestOutcome, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_went_wrong_is_noted_and_nothing_is_kept(
     engine: Engine, archive: Archive, gateway: Gateway, capture: capture_pb2.Capture
 ):
@@ -340,6 +341,7 @@ def pair(
         yield Pair(gateway, other, [capture, second], engine, archive, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_machine_that_lies_names_nothing_of_the_fleet(pair: Pair, engine: Engine, archive: Archive):
     only_the_program(engine)
     pair.n.symbols, pair.m.symbols = gives(file=LIE), gives()
@@ -360,6 +362,7 @@ def test_a_machine_that_lies_names_nothing_of_the_fleet(pair: Pair, engine: Engi
     assert look(engine, archive) == 0
 
 
+@pytest.mark.slow
 def test_what_machines_dispute_is_said_until_a_person_brings_symbols(
     pair: Pair, engine: Engine, archive: Archive
 ):
@@ -424,6 +427,7 @@ def test_both_asks_count(pair: Pair, engine: Engine, archive: Archive):
     assert outcome(engine, PROGRAM)[0] is RequestOutcome.GOT
 
 
+@pytest.mark.slow
 def test_another_name_of_a_machine_confirms_nothing(pair: Pair, engine: Engine, archive: Archive):
     only_the_program(engine)
     captured(engine, archive, pair.folder / "third", NewMachine("n-too", pair.n.address))
@@ -528,6 +532,7 @@ def test_a_module_that_machines_dispute_is_left_out_and_reported(
     assert outcome(engine, MODULE)[0] is RequestOutcome.DISPUTED
 
 
+@pytest.mark.slow
 def test_a_machine_that_lies_names_nothing_of_the_kernel(pair: Pair, engine: Engine, archive: Archive):
     pair.m.symbols = gives(kernel=table(b"vfs_read", ("ext4", MODULE)))
     pair.n.symbols = gives(kernel=table(b"evil", ("ext4", MODULE)))

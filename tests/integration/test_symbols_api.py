@@ -124,6 +124,7 @@ def shown(client: TestClient, key: str) -> dict:
 # --- Uploads ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_debug_file_is_recognised_stored_and_workers_are_told(operator, libz, told, engine):
     IngestedFleet(engine).visit()
     answer = upload(operator, libz["debug"], name="libz.so.debug")
@@ -139,6 +140,7 @@ def test_a_debug_file_is_recognised_stored_and_workers_are_told(operator, libz, 
     assert told == [(LIBZ, "libz.so.debug was uploaded.")]
 
 
+@pytest.mark.slow
 def test_what_arrives_compressed_is_stored_as_it_was(operator, libz):
     for encoding, pack in (("zstd", zstandard.compress), ("gzip", gzip.compress), ("identity", bytes)):
         answer = upload(operator, pack(libz["whole"]), headers={"Content-Encoding": encoding})
@@ -169,6 +171,7 @@ def test_the_same_file_again_is_known(operator, libz):
     assert [file["name"] for file in shown(operator, LIBZ)["files"]] == ["b"]
 
 
+@pytest.mark.slow
 def test_an_uploader_can_ask_before_it_sends(operator, libz):
     upload(operator, libz["debug"], name="libz.so.debug")
     digests = [hashlib.sha256(libz[name]).hexdigest() for name in ("debug", "other")]
@@ -191,6 +194,7 @@ def test_a_removed_file_gives_way_to_the_next(operator, libz, told):
     problem(operator.delete(f"/api/v1/symbols/{LIBZ}/{best['sha256']}"), 404)
 
 
+@pytest.mark.slow
 def test_what_a_removed_file_may_have_named_is_ingested_again_and_workers_hear_of_it(operator, libz, engine):
     best = upload(operator, libz["debug"], name="libz.so.debug")["file"]
     IngestedFleet(engine).visit()
@@ -223,6 +227,7 @@ def test_a_broker_that_is_away_keeps_no_upload_from_being_stored(engine, archive
 # --- What is refused ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_is_no_symbol_file_is_refused_with_a_reason(operator, engine):
     problem(operator.post("/api/v1/symbols", content=b""), 400)
     for content in (b"x", b"\x7fELF" + bytes(60), b"#!/bin/sh\necho hello\n" * 100):
@@ -280,6 +285,7 @@ def test_strangers_see_nothing(anyone, route: str):
     problem(anyone.post("/api/v1/symbols", content=b"x"), 401)
 
 
+@pytest.mark.slow
 def test_pages_of_others_change_nothing(operator, libz):
     for origin in ("http://127.0.0.1:9999", "https://evil.example", "null"):
         response = operator.post("/api/v1/symbols", content=libz["debug"], headers={"Origin": origin})
@@ -295,6 +301,7 @@ def test_bodies_go_only_where_files_are_taken(operator):
 # --- What is known ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_binaries_are_listed_by_what_they_hide(viewer, engine):
     fleet = IngestedFleet(engine)
     fleet.visit("web-01")
@@ -331,6 +338,7 @@ def test_the_list_is_searched_sorted_and_paged(operator, engine, libz):
     problem(operator.get("/api/v1/symbols", params={"sort": "-price"}), 422)
 
 
+@pytest.mark.slow
 def test_nothing_was_sampled_yet(viewer):
     answer = viewer.get("/api/v1/symbols").json()
     symbol_models.SymbolsAnswer.model_validate(answer)
@@ -408,6 +416,7 @@ def test_sources_are_kept_by_path_and_content(operator, engine):
         assert "neither uploaded" in problem(source(operator, path), 404)
 
 
+@pytest.mark.slow
 def test_a_checkout_is_read_where_nothing_was_uploaded(viewer, engine, tmp_path):
     ran(engine, "/build/checkout/z.c")
     (tmp_path / "checkout").mkdir()

@@ -60,6 +60,7 @@ def older_gateway(plan: gateway_pb2.Plan, _context: object) -> Iterator[Said]:
     yield Reply(end=gateway_pb2.End(sha256=end(blob).end.sha256, bytes=len(blob), samples=7, seconds=0.05))
 
 
+@pytest.mark.slow
 def test_newer_and_older_gateways_are_visited_and_their_captures_are_ingested(
     engine, archive, server_directory, tmp_path
 ):

@@ -53,6 +53,7 @@ def test_the_reference_of_commands_is_what_the_program_says():
     )
 
 
+@pytest.mark.slow
 def test_every_route_is_documented():
     from services.api.openapi import document
 

@@ -147,6 +147,7 @@ def test_labels_and_status_are_what_their_descriptions_say(client: TestClient, s
     assert status["events"] == [{"event": "cpu", "unit": "nanoseconds"}]
 
 
+@pytest.mark.slow
 def test_large_answers_are_compressed_for_who_can_read_it(client: TestClient, engine: Engine):
     with engine.begin() as connection:
         write = FactWriter(connection)
@@ -238,6 +239,7 @@ def test_a_failed_question_is_not_cached(cached: TestClient, cache: ResponseCach
     assert (cache.size.rows, cache.hits) == (0, 0)
 
 
+@pytest.mark.slow
 def test_a_node_is_drawn_by_the_way_to_it(client: TestClient, samples: None):
     whole = client.get("/api/v1/flame", params=RANGE).json()
     ids = [whole["functions"][function]["id"] for function in whole["nodes"]["function"]]
@@ -262,6 +264,7 @@ def test_a_call_graph_is_drawn_by_graphviz(client: TestClient, samples: None):
     assert len(rows) == 3
 
 
+@pytest.mark.slow
 def test_a_series_is_had_as_rows_of_points(client: TestClient, fleet: None):
     query = {**DESIGNED, "by": "application", "step": "20m"}
     answer = client.get("/api/v1/series", params=query).json()

@@ -64,6 +64,7 @@ def test_files_beside_the_page_stay_there(anyone: TestClient, path: str):
     assert response.status_code in {200, 404}
 
 
+@pytest.mark.slow
 def test_strangers_make_no_time_series(anyone: TestClient):
     for method in ("BREW", "WHEN", "GET"):
         anyone.request(method, "/")

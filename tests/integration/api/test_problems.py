@@ -32,6 +32,7 @@ def anyone(shared: TestClient) -> TestClient:
     return of_a_stranger(shared)
 
 
+@pytest.mark.slow
 def test_a_mistake_in_a_pattern_has_a_position(client: TestClient):
     document = problem(client.get("/api/v1/flame", params={"show_from": "main|x**"}), 400)
     assert (document["parameter"], document["at"]) == ("show_from", 6)
@@ -104,6 +105,7 @@ _NAMES = (
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     route=st.sampled_from(["table", "flame", "labels", "diff", "reliability"]),

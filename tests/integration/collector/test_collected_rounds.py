@@ -49,6 +49,7 @@ def test_a_visit_that_cannot_start_in_time_is_called_off(engine, archive, socket
     assert "FLEETPROF_CONCURRENT_VISITS" in detail
 
 
+@pytest.mark.slow
 def test_two_collectors_draw_each_round_once(engine, archive, sockets, sent):
     rounds = []
     with serving(sockets / "g") as gateway:
@@ -110,6 +111,7 @@ def test_a_clock_that_jumps_by_days_stops_no_drawing_and_finds_its_partitions(en
     assert campaign_of(engine).last_round <= datetime.now(UTC).timestamp() / QUICK.period_s
 
 
+@pytest.mark.slow
 def test_never_two_visits_on_one_machine_at_a_time(engine, archive, sockets, sent):
     under_way, most, lock = [0], [0], threading.Lock()
 

@@ -71,6 +71,7 @@ def test_described_before_the_first_draw_so_that_the_stratum_is_right(engine, ar
     assert count(engine, text("select count(*) from stratum where platform = ''")) == 0
 
 
+@pytest.mark.slow
 def test_a_new_kernel_is_noticed_at_a_visit(engine, archive, sockets, sent):
     def upgraded(plan, _context):
         seen = capture_of(plan.visit_id)

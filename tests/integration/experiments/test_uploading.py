@@ -49,6 +49,7 @@ def test_sets_are_listed_shown_and_removed(fleetprof: Fleetprof, measured: Lab, 
         assert "There are no experiments 'one'; see: fleetprof experiments list" in err
 
 
+@pytest.mark.slow
 def test_nothing_of_a_wrong_file_is_kept(
     fleetprof: Fleetprof, operator: TestClient, measured: Lab, tmp_path: Path, engine: Engine
 ) -> None:
@@ -74,6 +75,7 @@ def test_nothing_of_a_wrong_file_is_kept(
         assert experiments.sets(connection) == ()
 
 
+@pytest.mark.slow
 def test_who_may_upload_and_remove_over_http(operator: TestClient, measured: Lab) -> None:
     upload(operator, measured.content, "lab")
     assert "already" in upload(operator, measured.content, "lab", 409)["detail"]

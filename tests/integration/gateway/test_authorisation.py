@@ -195,6 +195,7 @@ def local_ports(daemon: Daemon) -> set[int]:
     return {int(line[1].rpartition(":")[2], 16) for line in lines if f"socket:[{line[9]}]" in held}
 
 
+@pytest.mark.slow
 def test_a_list_of_callers_takes_the_place_of_roles(tmp_path: Path, certs: Path):
     with secured(tmp_path, certs, "--allow-caller", "grafana") as daemon:
         assert set(answered(daemon, printable_path(certs, "viewer", "grafana")).values()) == {OK}

@@ -46,6 +46,7 @@ def replies(daemon: Daemon, request: Request) -> list[gateway_pb2.CalibrateReply
         return list(stub.Calibrate(request, timeout=DEADLINE_S, wait_for_ready=True))
 
 
+@pytest.mark.slow
 def test_memory_is_measured_by_a_confined_gateway(daemon: Daemon):
     begin, *progress, end = replies(daemon, Request(what=Request.MEMORY, duration_ms=800, repetitions=2))
     if end.HasField("refusal"):  # what else runs on this machine is not ours to say

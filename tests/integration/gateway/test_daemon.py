@@ -25,6 +25,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
 Refusal = gateway_pb2.Refusal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_capture_with_a_refusal_and_the_daemon_with_0(tmp_path: Path, number: signal.Signals):
     with running(tmp_path) as stopped, stopped.stub() as stub:

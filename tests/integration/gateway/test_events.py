@@ -143,6 +143,7 @@ def fault_count() -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("pgfault "))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("faulter")
 def test_faults_are_attributed_to_the_function_that_faults_and_add_up(daemon: Daemon, folder: Path):
     with daemon.stub() as stub:
@@ -258,6 +259,7 @@ def cpu_ns(pid: int) -> int:
     return (int(fields[11]) + int(fields[12])) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.slow
 def test_a_control_group_is_counted_for_itself(daemon: Daemon):
     with (
         subprocess.Popen([sys.executable, "-c", "while True: pass"]) as spinner,

@@ -87,6 +87,7 @@ def test_a_plan_whose_turn_comes_too_late_is_void(daemon: Daemon):
     assert refusal.reason == Refusal.EXPIRED
 
 
+@pytest.mark.slow
 def test_a_rate_above_the_cap_is_thinned_by_a_whole_factor_and_said_so(tmp_path: Path):
     with running(tmp_path, "--max-rate-hz", "100") as capped, capped.stub() as stub:
         answer = ask(stub, plan(rate_hz=7000, seconds=0.3))
@@ -101,6 +102,7 @@ def test_a_rate_above_the_cap_is_thinned_by_a_whole_factor_and_said_so(tmp_path:
     assert any(why in note for note in capture.notes)
 
 
+@pytest.mark.slow
 def test_a_window_above_the_cap_is_shortened_and_said_so(tmp_path: Path):
     with running(tmp_path, "--max-seconds", "0.3") as short, short.stub() as stub:
         answer = ask(stub, plan(seconds=20))

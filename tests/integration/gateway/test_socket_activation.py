@@ -84,6 +84,7 @@ def test_it_comes_when_called_goes_when_idle_and_remembers(held: socket.socket, 
         assert refusal.reason == gateway_pb2.Refusal.REPEATED
 
 
+@pytest.mark.slow
 def test_a_call_during_the_end_is_not_lost(held: socket.socket):
     with activated(held, "--exit-when-idle", "--idle-seconds", "0.1") as process:
         assert process.wait(DEADLINE_S) == 0

@@ -74,6 +74,7 @@ def test_what_was_sampled_can_be_had_even_after_its_server_has_ended(workload: P
         assert small.build_id == original.build_id
 
 
+@pytest.mark.slow
 def test_a_gateway_gives_nothing_unless_its_operator_allows_it(workload: Path, tmp_path: Path):
     build_id = ElfFile(workload.read_bytes()).build_id
     with running(tmp_path) as daemon:

@@ -115,6 +115,7 @@ def connected(pid: int) -> dict[str, int]:
     }
 
 
+@pytest.mark.slow
 def test_a_gateway_opens_no_connections_of_its_own(tmp_path: Path):
     """In a network of its own, in which the kernel counts, from its start and through captures."""
     command = ["unshare", "--net", "sh", "-c", ALONE, "sh"]

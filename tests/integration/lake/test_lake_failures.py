@@ -45,6 +45,7 @@ def damage(store: Store, day: date) -> None:
         connection.execute(text("UPDATE chunk SET data = '\\x00' WHERE day = :day"), {"day": day})
 
 
+@pytest.mark.slow
 def test_a_day_that_cannot_be_read_stops_no_other_and_leaves_nothing(store: Store, terms: LakeTerms):
     damage(store, DAY)
     events: list[LakeMaintained] = []
@@ -57,6 +58,7 @@ def test_a_day_that_cannot_be_read_stops_no_other_and_leaves_nothing(store: Stor
     assert events[-1] == LakeMaintained(due=1, kept=0, whole=False)
 
 
+@pytest.mark.slow
 def test_old_days_go_though_another_cannot_be_exported(store: Store):
     store.export(0)
     damage(store, ALL[2])
@@ -129,6 +131,7 @@ def test_a_check_that_is_stopped_leaves_nothing(
     assert files(store) == []
 
 
+@pytest.mark.slow
 def test_a_flipped_byte_and_a_lost_file_are_found(store: Store):
     [made] = store.export(0)
     for table in TABLES:

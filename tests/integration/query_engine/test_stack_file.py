@@ -105,6 +105,7 @@ def test_answers_follow_what_is_named_ingested_and_swept_after_the_file(
     plain.close()
 
 
+@pytest.mark.slow
 def test_a_file_of_an_earlier_epoch_is_mapped_and_built_again(
     engine: Engine, queries: QueryEngine, files: StackFiles, write_some: dict[str, int]
 ):
@@ -246,6 +247,7 @@ def test_a_build_that_is_killed_leaves_the_file_there_was(
     assert there(files) == [".stacks"]
 
 
+@pytest.mark.slow
 def test_why_nothing_was_built_is_said(engine: Engine, files: StackFiles, write_some: dict[str, int]):
     with engine.begin() as connection:
         connection.execute(update(stack_block).values(data=b"damaged"))

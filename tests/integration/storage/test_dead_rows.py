@@ -138,6 +138,7 @@ def test_nobody_who_reads_or_writes_is_waited_for(engine: Engine, leave: Callabl
         assert vacuums(engine) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("from_one_row", "no_other_vacuum")
 def test_a_vacuum_or_a_change_of_the_table_is_not_waited_for(
     engine: Engine, leave: Callable[[], None]
@@ -184,6 +185,7 @@ def test_what_a_snapshot_keeps_is_not_vacuumed_after_every_merge(
     assert rows.clear(), "the one before found room, so there is nothing to wait for"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("from_one_row", "no_other_vacuum")
 def test_a_vacuum_that_takes_too_long_is_broken_off(
     engine: Engine, database_url: str, leave: Callable[[], None], monkeypatch: pytest.MonkeyPatch

@@ -92,6 +92,7 @@ def test_answers_are_kept_as_long_as_asks(fleet: Fleet, archive: Archive):
         assert connection.scalars(select(symbol_answer.c.machine_id)).all() == [fleet.machines[1]]
 
 
+@pytest.mark.slow
 def test_an_upgrade_keeps_earlier_files_and_requests(fleet: Fleet):
     with fleet.engine.begin() as connection:
         request = claim_request(connection, per_hour=10)

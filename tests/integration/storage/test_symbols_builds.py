@@ -155,6 +155,7 @@ class TestSingleFlight:
         fleet.finish(fleet.claimed(better))
         assert fleet.standing() is Standing.CURRENT
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("how", ["rejected", "removed"])
     def test_no_file_that_is_not_to_be_used_names_through_a_cache(self, fleet: Fleet, how: str):
         debug, other = fleet.upload(b"debug"), fleet.upload(b"executable")

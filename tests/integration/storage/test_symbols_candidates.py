@@ -276,6 +276,7 @@ class TestTogether:
         assert len(set(replaced)) == len(replaced) == len([one for one in told if one.best]) - 1
         assert shop.best() in {one.file.sha256 for one in told if one.best}
 
+    @pytest.mark.slow
     def test_killed_between_blob_and_row_leaves_an_orphan_that_goes(self, shop: Shop):
         path = shop.folder / "orphan"
         path.write_bytes(b"orphan")

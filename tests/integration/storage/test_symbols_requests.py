@@ -240,6 +240,7 @@ def names_of(connection: Connection) -> set[str]:
     )
 
 
+@pytest.mark.slow
 def test_requests_survive_a_downgrade_to_the_former_names(fleet: Fleet):
     fleet.visit({"aa": (50, 50)})
     with fleet.engine.begin() as connection:

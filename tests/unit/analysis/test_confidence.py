@@ -51,6 +51,7 @@ def widths(level: float) -> dict[str, float]:
     return found
 
 
+@pytest.mark.slow
 def test_every_interval_follows_the_level() -> None:
     usual, wider = widths(0.95), widths(0.99)
     assert usual.keys() == wider.keys()

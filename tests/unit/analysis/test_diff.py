@@ -222,6 +222,7 @@ def test_an_empty_selection_differs_in_nothing() -> None:
     assert found.power.power == 0
 
 
+@pytest.mark.slow
 def test_more_visits_have_more_power() -> None:
     rng = np.random.default_rng(8)
     powers = [

@@ -38,6 +38,7 @@ def test_pieces_are_joined(blob, cuts):
     assert reader.blob == blob
 
 
+@pytest.mark.slow
 def test_the_smallest_pieces_take_no_more_than_large_ones():
     reader, piece = read(BEGIN, limit=1 << 20), CaptureReply(data=b"ab")
     tracemalloc.start()

@@ -283,6 +283,7 @@ def test_some_clocks_lie():
     assert abs(capture(liar).window.wall_start_ns / 1e9 - AT) == pytest.approx(abs(skews[liar]), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_every_frame_gets_its_name_from_the_symbol_folder(tmp_path):
     folder = SymbolFolder(tmp_path / "symbols")
     source = LocalFiles(debug_roots=(tmp_path / "symbols",), kernel=RunningKernel(tmp_path))

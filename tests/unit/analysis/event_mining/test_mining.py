@@ -21,6 +21,7 @@ def mined(fused: Fused) -> Mined:
     return mine(fused, seed=0, dropped=5)
 
 
+@pytest.mark.slow
 def test_planted_events_come_first(mined: Mined) -> None:
     assert {event.name for event in mined.ranking[:3]} == set(PLANTED)
     assert sum(event.importance for event in mined.ranking) == pytest.approx(1)

@@ -2,6 +2,7 @@ import hashlib
 from collections import Counter
 from itertools import accumulate
 
+import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,6 +156,7 @@ walks = st.tuples(st.lists(frames, min_size=1, max_size=6), st.integers(1, 8))
 samples = st.lists(st.tuples(st.integers(0, 1), st.sampled_from(["a", "b", "c"]), walks), max_size=60)
 
 
+@pytest.mark.slow
 @given(samples)
 def test_nothing_is_added_lost_or_moved(taken: list[tuple[int, str, tuple[list[FrameKey], int]]]):
     packer = Packer()

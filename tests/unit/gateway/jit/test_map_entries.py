@@ -43,6 +43,7 @@ lines = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(lines, st.lists(st.integers(0, 2000), max_size=4), st.lists(st.integers(0, 0xFFFF), max_size=20))
 def test_the_last_line_wins_wherever_reading_was_interrupted(made, cuts, steps):

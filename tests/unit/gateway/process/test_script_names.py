@@ -186,6 +186,7 @@ GRAMMARS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda grammar: grammar.exe)
 @given(data=st.data())
 def test_no_argument_but_the_script_is_ever_a_name(grammar: Grammar, data: st.DataObject):

@@ -526,6 +526,7 @@ some_rules = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(
     st.dictionaries(st.sampled_from([LEAF, LEAF - 1, MIDDLE - 1, OUTER - 1, RESTORER - 1]), some_rules),

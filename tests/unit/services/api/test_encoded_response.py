@@ -33,6 +33,7 @@ def test_what_is_no_number_is_not_written(figure: float) -> None:
         as_json({"share": figure})
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_what_is_written_is_what_was_said(value: Any) -> None:
     assert json.loads(as_json({"value": value})[0]) == {"value": value}

@@ -34,6 +34,7 @@ def test_many_blobs_are_read_as_one_table(table: tuple[int, list[list[tuple[int,
     assert [column.tolist() for column in read] == [column.tolist() for column in columns_of(flat, width)]
 
 
+@pytest.mark.slow
 @given(tables)
 def test_packing_many_is_packing_each(table: tuple[int, list[list[tuple[int, ...]]]]) -> None:
     width, parts = table

@@ -50,6 +50,7 @@ def in_columns(lines: Lines) -> bytes:
     return pack([steps, within, lines.self_samples, lines.total_samples - lines.self_samples])
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(tables, st.booleans()), max_size=6))
 def test_blobs_of_either_form_are_read_side_by_side(parts: list[tuple[Rows, bool]]) -> None:
     blobs = [(in_columns if once else encode_lines)(lines_of(rows)) for rows, once in parts]

@@ -41,6 +41,7 @@ def parts_of(cells: list[Any]) -> Parts:
     return Parts(*arguments)
 
 
+@pytest.mark.slow
 @given(CELLS)
 def test_parts_survive(cells: list[Any]) -> None:
     parts = parts_of(cells)

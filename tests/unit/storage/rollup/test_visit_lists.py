@@ -68,6 +68,7 @@ def in_units(lists: VisitLists) -> VisitLists:
     return lists.in_multiples_of(np.ones_like(lists.divisor))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.tuples(CELL, DIVISORS), max_size=4))
 def test_visits_survive_their_blob(cells: list[Any]) -> None:

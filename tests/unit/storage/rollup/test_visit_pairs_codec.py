@@ -64,6 +64,7 @@ def test_pairs_survive_in_either_form_and_in_both(cells: Any, data: st.DataObjec
         assert_same(unpack_pairs(views(blobs), rows, visits), pairs)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(cells_of())
 def test_a_cell_is_written_as_if_it_were_the_only_one(cells: Any) -> None:

@@ -176,6 +176,7 @@ def test_a_builder_at_its_limit_is_a_failure_of_that_file_only(
     assert not list(tmp_path.rglob(".unfinished-*"))
 
 
+@pytest.mark.slow
 def test_a_file_that_is_damaged_is_built_again(source: Found, tmp_path: Path) -> None:
     caches = local_symcaches(tmp_path)
     build(caches, source)

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,6 +56,7 @@ def check_against_counting(shape: stack_tree.Shape, asked: list[tuple[int, ...]]
     assert ends == shape.end.tolist()
 
 
+@pytest.mark.slow
 @given(some_stacks, st.data())
 def test_shapes_count_what_a_dictionary_counts(stacks, data):
     ids = data.draw(st.permutations(range(1, len(stacks) + 1)))
