@@ -14,8 +14,6 @@ from services.api.sessions import SESSION_HEADER
 from tests.browser.conftest import Server, Visitor
 from tests.browser.ingested import IngestedFleet
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def signed_in(new_visitor: Callable[..., Visitor], fleet: IngestedFleet) -> Visitor:
