@@ -1,6 +1,6 @@
 """Run every benchmark at its smallest size, one on each CPU, to check that each works.
 
-    make bench-smallest                       # three minutes on two CPUs
+    make bench-smallest                       # four minutes on two CPUs
     python -m benchmarks.smoke_run store lake
 
 Prints a line for each when it ends, and its output if it failed. A benchmark that cannot run on this machine is skipped with the
