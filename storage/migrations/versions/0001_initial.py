@@ -28,6 +28,7 @@ COMPRESSED = (
 
 
 def upgrade() -> None:
+    """Create the schema."""
     op.create_table(
         "binary",
         sa.Column("binary_id", sa.Integer(), sa.Identity(always=True), nullable=False),
@@ -1395,6 +1396,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    """Drop the schema."""
     op.drop_index(
         "ix_capture_set_aside", table_name="capture", postgresql_where=sa.text("set_aside is not null")
     )

@@ -10,6 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
+    """Change the schema of 0001 to that of 0002."""
     op.create_table(
         "calibration",
         sa.Column(
@@ -59,6 +60,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    """Change the schema of 0002 to that of 0001."""
     op.drop_index(op.f("ix_capture_landed_at"), table_name="capture")
     op.drop_index(op.f("ix_capture_archived_at"), table_name="capture", postgresql_using="brin")
     op.drop_table("database_identity")

@@ -10,6 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
+    """Change the schema of 0002 to that of 0003."""
     op.create_table(
         "experiment_set",
         sa.Column("set_id", sa.Integer(), sa.Identity(always=True), nullable=False),
@@ -104,5 +105,6 @@ days; those stay of whose days one has no cells any more. Until then cells of da
 
 
 def downgrade() -> None:
+    """Change the schema of 0003 to that of 0002."""
     op.drop_table("experiment_run")
     op.drop_table("experiment_set")

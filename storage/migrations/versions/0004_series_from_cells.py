@@ -10,10 +10,12 @@ depends_on = None
 
 
 def upgrade() -> None:
+    """Change the schema of 0003 to that of 0004."""
     op.drop_table("fseries")
 
 
 def downgrade() -> None:
+    """Change the schema of 0004 to that of 0003."""
     op.create_table(
         "fseries",
         sa.Column("campaign_id", sa.SmallInteger(), nullable=False),

@@ -58,6 +58,7 @@ DELETE FROM roll_built USING again WHERE roll_built.level = again.level AND roll
 
 
 def upgrade() -> None:
+    """Change the schema of 0004 to that of 0005."""
     op.create_table(
         "covered_time",
         sa.Column("campaign_id", sa.SmallInteger(), nullable=False),
@@ -77,4 +78,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    """Change the schema of 0005 to that of 0004."""
     op.drop_table("covered_time")

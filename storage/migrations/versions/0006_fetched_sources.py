@@ -10,6 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
+    """Change the schema of 0005 to that of 0006."""
     op.add_column(
         "source_file",
         sa.Column(
@@ -32,6 +33,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    """Change the schema of 0006 to that of 0005."""
     op.drop_index("ix_function_file", "function")
     op.drop_index("ix_source_file_fetched", "source_file")
     op.drop_column("source_file", "fetched")

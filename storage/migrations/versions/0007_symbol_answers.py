@@ -17,6 +17,7 @@ _OUTCOMES_BEFORE = "outcome in ('asked', 'got', 'absent', 'refused', 'failed')"
 
 
 def upgrade() -> None:
+    """Change the schema of 0006 to that of 0007."""
     op.create_table(
         "symbol_answer",
         sa.Column("binary_key", sa.Text(), nullable=False, comment="of a kernel table that of its kernel"),
@@ -83,6 +84,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    """Change the schema of 0007 to that of 0006."""
     op.execute("DELETE FROM symbol_ask WHERE outcome IN ('unconfirmed', 'disputed')")
     op.drop_constraint(op.f("ck_symbol_ask_outcome"), "symbol_ask")
     op.create_check_constraint(op.f("ck_symbol_ask_outcome"), "symbol_ask", _OUTCOMES_BEFORE)

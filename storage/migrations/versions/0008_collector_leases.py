@@ -10,6 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
+    """Change the schema of 0007 to that of 0008."""
     op.create_table(
         "collector_lease",
         sa.Column("collector_id", sa.Uuid(), nullable=False, comment="of one run of a collector"),
@@ -39,5 +40,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    """Change the schema of 0008 to that of 0007."""
     op.drop_column("visit", "collector_id")
     op.drop_table("collector_lease")

@@ -13,6 +13,7 @@ depends_on = None
 
 
 def upgrade() -> None:
+    """Change the schema of 0008 to that of 0009."""
     op.execute("TRUNCATE roll_weighted")
     op.drop_table("roll_built")
     op.create_table(
@@ -60,6 +61,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    """Change the schema of 0009 to that of 0008."""
     op.drop_column("roll_day", "changes")
     op.execute("TRUNCATE roll_weighted")
     op.drop_table("roll_built")

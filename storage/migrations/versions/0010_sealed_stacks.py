@@ -22,6 +22,7 @@ _COMMENTS = {
 
 
 def upgrade() -> None:
+    """Change the schema of 0009 to that of 0010."""
     for table, (before, after) in _COMMENTS.items():
         op.create_table_comment(table, after, existing_comment=before)
     op.create_table(
@@ -44,6 +45,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    """Change the schema of 0010 to that of 0009."""
     # The last 48 bits of the hashes are not kept, so a stack that is met again gets another id; facts keep theirs.
     op.drop_table("stack_sealed")
     for table, (before, after) in _COMMENTS.items():

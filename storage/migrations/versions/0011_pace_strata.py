@@ -15,6 +15,7 @@ _BEFORE, _NOW = (
 
 
 def upgrade() -> None:
+    """Change the schema of 0010 to that of 0011."""
     op.add_column(
         "stratum",
         sa.Column(
@@ -32,6 +33,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    """Change the schema of 0011 to that of 0010."""
     op.drop_constraint(op.f(_NOW), "stratum")
     op.create_unique_constraint(op.f(_BEFORE), "stratum", ["datacenter", "platform", "thinning"])
     op.drop_column("stratum", "visits_per_hour")

@@ -175,6 +175,7 @@ _COMMENTS = (
 
 
 def upgrade() -> None:
+    """Change the schema of 0011 to that of 0012."""
     for before, now in _TABLES.items():
         op.rename_table(before, now)
     for table, columns in _COLUMNS.items():
@@ -186,6 +187,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    """Change the schema of 0012 to that of 0011."""
     for table, column, comment, _ in _COMMENTS:
         _comment(table, column, comment)
     for table, columns in _COLUMNS.items():
