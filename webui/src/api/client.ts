@@ -1,108 +1,74 @@
 /** Requests to `/api/v1`. Each resolves to the response or throws an ApiProblem. */
-import createClient from 'openapi-fetch';
-import { decodeFlame, FLAME_MEDIA_TYPE, type FlameAnswer } from '../flame/decode.ts';
-import type { DiffQuery } from '../compare/base.ts';
-import type { SelectionQuery, Sort } from '../selection/place.ts';
+import createClient, { type MaybeOptionalInit } from 'openapi-fetch';
 import { problemOf, unreachable } from './problem.ts';
 import type { paths } from './schema.gen.ts';
 import { session, SESSION_HEADER } from './session.ts';
-import type {
-  BinaryAnswer,
-  DiffAnswer,
-  FlameSummary,
-  LabelsAnswer,
-  ReliabilityAnswer,
-  StatusAnswer,
-  SymbolsAnswer,
-  TableAnswer,
-} from './types.ts';
 
-export interface TableQuery extends SelectionQuery {
-  by: string;
-  sort: Sort;
-  limit: number;
-  offset: number;
-  find?: string;
-}
-
-const api = createClient<paths, 'application/json'>({ baseUrl: '/' });
+export const api = createClient<paths, 'application/json'>({ baseUrl: '/' });
 api.use({ onRequest: ({ request }) => request.headers.set(SESSION_HEADER, session()) });
 
-interface Reply<T> {
-  data?: T;
+/** Routes that answer GET. */
+export type GetRoute = {
+  [R in keyof paths]: paths[R] extends { get: { responses: { 200: unknown } } } ? R : never;
+}[keyof paths];
+type Get<R extends GetRoute> = paths[R] extends { get: infer G } ? G : never;
+type Parameters<R extends GetRoute> = Get<R> extends { parameters: infer P } ? P : never;
+
+/** The query parameters of a route. */
+export type QueryOf<R extends GetRoute> =
+  Parameters<R> extends { query?: infer Q }
+    ? [Exclude<Q, undefined>] extends [never]
+      ? Record<string, never>
+      : Exclude<Q, undefined>
+    : Record<string, never>;
+/** The parameters in its path. */
+export type PathOf<R extends GetRoute> = Parameters<R> extends { path: infer P } ? P : never;
+/** Its answer as JSON. */
+export type AnswerOf<R extends GetRoute> =
+  Get<R> extends { responses: { 200: { content: { 'application/json': infer A } } } } ? A : never;
+
+interface Reply {
+  data?: unknown;
   error?: unknown;
   response: Response;
 }
 
-async function answerOf<T>(asked: Promise<Reply<T>>, signal: AbortSignal): Promise<T> {
-  let reply: Reply<T>;
+/** The answer of a request under way; throws an ApiProblem, or the reason if `signal` is aborted. */
+export async function answerOf<T>(reply: Promise<Reply>, signal?: AbortSignal): Promise<T> {
+  let arrived: Reply;
   try {
-    reply = await asked;
+    arrived = await reply;
   } catch (reason) {
-    if (signal.aborted) throw reason;
+    if (signal?.aborted) throw reason;
     throw unreachable();
   }
-  const { data, error, response } = reply;
-  if (data === undefined) throw problemOf(response.status, response.headers.get('X-Request-ID'), error);
-  return data;
+  const { data, error, response } = arrived;
+  if (!response.ok || data === undefined) {
+    if (response.ok) return undefined as T; // 204: no content
+    throw problemOf(response, error);
+  }
+  return data as T;
 }
 
-export function askTable(query: TableQuery, signal: AbortSignal): Promise<TableAnswer> {
-  return answerOf(api.GET('/api/v1/table', { params: { query }, signal }), signal);
-}
-
-export function askLabels(
-  query: SelectionQuery & { find?: string },
+export function read<R extends GetRoute>(
+  route: R,
+  query: QueryOf<R>,
+  path: PathOf<R> | undefined,
   signal: AbortSignal,
-): Promise<LabelsAnswer> {
-  return answerOf(api.GET('/api/v1/labels', { params: { query }, signal }), signal);
+): Promise<AnswerOf<R>> {
+  const init = { params: { query, path }, signal } as unknown as MaybeOptionalInit<paths[R], 'get'>;
+  // openapi-fetch infers the answer per literal route; here the route is a parameter.
+  const get = api.GET as unknown as (route: R, init: unknown) => Promise<Reply>;
+  return answerOf(get(route, init), signal);
 }
 
-export function askDiff(
-  query: DiffQuery & { by: string; limit: number; share: 'self' | 'total' },
-  signal: AbortSignal,
-): Promise<DiffAnswer> {
-  return answerOf(api.GET('/api/v1/diff', { params: { query }, signal }), signal);
-}
-
-export function askReliability(
-  query: SelectionQuery & { by: string },
-  signal: AbortSignal,
-): Promise<ReliabilityAnswer> {
-  return answerOf(api.GET('/api/v1/reliability', { params: { query }, signal }), signal);
-}
-
-export function askStatus(signal: AbortSignal): Promise<StatusAnswer> {
-  return answerOf(api.GET('/api/v1/status', { signal }), signal);
-}
-
-export interface SymbolsQuery {
-  show: 'missing' | 'all';
-  sort: 'cpu' | 'unresolved' | 'samples' | 'machines' | 'name' | 'seen';
-  limit: number;
-  find?: string;
-}
-
-export function askSymbols(query: SymbolsQuery, signal: AbortSignal): Promise<SymbolsAnswer> {
-  return answerOf(api.GET('/api/v1/symbols', { params: { query }, signal }), signal);
-}
-
-export function askBinary(key: string, signal: AbortSignal): Promise<BinaryAnswer> {
-  return answerOf(api.GET('/api/v1/symbols/{key}', { params: { path: { key } }, signal }), signal);
-}
-
-/** Deletes a file with symbols; the next best file is used after that. */
-export async function removeFile(key: string, sha256: string): Promise<void> {
-  const { signal } = new AbortController();
-  const path = { key, sha256 };
-  await answerOf(api.DELETE('/api/v1/symbols/{key}/{sha256}', { params: { path }, signal }), signal);
-}
-
-export async function askFlame(
-  query: SelectionQuery & { nodes: number },
-  signal: AbortSignal,
-): Promise<FlameAnswer<FlameSummary>> {
-  const headers = { Accept: FLAME_MEDIA_TYPE };
-  const asked = api.GET('/api/v1/flame', { params: { query }, headers, parseAs: 'arrayBuffer', signal });
-  return decodeFlame<FlameSummary>(await answerOf<ArrayBuffer>(asked, signal));
+/** The address of a question, for links, downloads and `curl`. */
+export function addressOf(route: string, query: object, path: object = {}): string {
+  const parts = path as Record<string, string | number>;
+  const filled = route.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(parts[name])));
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query as Record<string, unknown>))
+    if (value !== undefined) search.set(name, String(value));
+  const text = search.toString();
+  return text === '' ? filled : `${filled}?${text}`;
 }

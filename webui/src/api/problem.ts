@@ -19,6 +19,8 @@ export class ApiProblem extends Error {
     readonly parameter: string,
     /** Position of the error in it, in characters. */
     readonly at: number | null,
+    /** Seconds after which the server wants the request again; null if it named none. */
+    readonly retryAfter: number | null = null,
   ) {
     super(message);
   }
@@ -27,9 +29,15 @@ export class ApiProblem extends Error {
     return this.status === 401;
   }
 
+  /** The server stopped the query at its time limit: only a smaller question helps. */
+  get isTooSlow(): boolean {
+    return this.kind === 'too-slow';
+  }
+
   /** A retry may succeed: the fault is in the network or the server, not in the request. */
   get isPassing(): boolean {
-    return this.status === 0 || this.status >= 500 || this.status === 429;
+    if (this.isTooSlow) return false;
+    return [0, 429, 502, 504].includes(this.status) || (this.status === 503 && this.retryAfter !== null);
   }
 }
 
@@ -45,13 +53,21 @@ export function unreachable(): ApiProblem {
   );
 }
 
+/** What is needed of a Response or of an XMLHttpRequest. */
+interface Failed {
+  status: number;
+  headers: { get(name: string): string | null };
+}
+
 /** `body` is the body of the error response, decoded if it was JSON. */
-export function problemOf(status: number, requestId: string | null, body: unknown): ApiProblem {
+export function problemOf({ status, headers }: Failed, body: unknown): ApiProblem {
   const document = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
   const text = (name: string): string => (typeof document[name] === 'string' ? document[name] : '');
   const sentence = text('detail') || text('title') || `The server returned status ${status}.`;
   const at = typeof document['at'] === 'number' ? document['at'] : null;
-  const request = text('request_id') || (requestId ?? '');
+  const request = text('request_id') || (headers.get('X-Request-ID') ?? '');
   const kind = text('type').startsWith(KINDS) ? text('type').slice(KINDS.length) : '';
-  return new ApiProblem(status, kind, sentence, text('hint'), request, text('parameter'), at);
+  const after = Number(headers.get('Retry-After') ?? Number.NaN);
+  const retryAfter = after >= 0 ? after : null;
+  return new ApiProblem(status, kind, sentence, text('hint'), request, text('parameter'), at, retryAfter);
 }

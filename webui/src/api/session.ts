@@ -59,6 +59,6 @@ export async function signOut(): Promise<void> {
   } catch {
     throw unreachable();
   }
-  if (!response.ok) throw problemOf(response.status, response.headers.get('X-Request-ID'), null);
+  if (!response.ok) throw problemOf(response, null);
   remember('');
 }

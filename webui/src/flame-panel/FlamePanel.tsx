@@ -1,14 +1,14 @@
 import { useMemo } from 'react';
 import type { FlameAnswer } from '../flame/decode.ts';
-import type { useFlame } from '../api/queries.ts';
+import type { useFlame } from '../pages/explore/queries.ts';
 import type { FlameSummary } from '../api/types.ts';
 import { frameScale } from '../estimates/flame.ts';
 import { groundOf } from '../estimates/measure.ts';
 import { findNode } from '../flame/identity.ts';
 import { reaches, type Union } from '../flame/union.ts';
-import type { Go } from '../location/usePlace.ts';
+import type { ExploreGo as Go } from '../app/usePlace.ts';
 import { count, coverage, percent } from '../selection/numbers.ts';
-import type { Place } from '../selection/place.ts';
+import type { ExplorePlace as Place } from '../app/pages.ts';
 import { Segments } from '../ui/Segments.tsx';
 import { Failure } from '../ui/states/Failure.tsx';
 import { FlameSkeleton } from '../ui/states/Skeleton.tsx';

@@ -1,9 +1,9 @@
 import type { FrameScale } from '../estimates/flame.ts';
 import type { FlameTree } from '../flame/tree.ts';
 import { nameOf } from '../flame/tree.ts';
-import type { Go } from '../location/usePlace.ts';
+import type { ExploreGo as Go } from '../app/usePlace.ts';
 import { either, literal } from '../selection/matchers.ts';
-import type { Place } from '../selection/place.ts';
+import type { ExplorePlace as Place } from '../app/pages.ts';
 import { Share } from './Share.tsx';
 
 interface Props {

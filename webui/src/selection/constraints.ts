@@ -1,25 +1,25 @@
 /** The parts of a selection that can be removed one by one, to find the one that leaves no samples. */
 import { formatMatchers, parseMatchers } from './matchers.ts';
-import { HOME, type Place } from './place.ts';
+import { SELECTION, type Selection } from './selection.ts';
 import { secondsBack } from './time.ts';
 
 export interface Constraint {
   /** Begins a sentence: `The filter application="x"`. */
   what: string;
   action: string;
-  without: Partial<Place>;
+  without: Partial<Selection>;
 }
 
 const DAY = 86_400;
 const PATTERNS = [
-  ['focus', 'Keeping only stacks with', 'Keep all'],
-  ['ignore', 'Leaving out stacks with', 'Leave none out'],
+  ['focus', 'Keeping only stacks containing', 'Keep all'],
+  ['ignore', 'Dropping stacks containing', 'Drop none'],
   ['hide', 'Hiding frames like', 'Hide none'],
   ['show', 'Showing only frames like', 'Show all'],
   ['show_from', 'Showing stacks from', 'Show them whole'],
 ] as const;
 
-export function constraintsOf(place: Place): Constraint[] {
+export function constraintsOf(place: Selection): Constraint[] {
   const found: Constraint[] = [];
   const matchers = parseMatchers(place.select);
   if (matchers === null) {
@@ -36,18 +36,18 @@ export function constraintsOf(place: Place): Constraint[] {
   for (const [name, what, action] of PATTERNS) {
     if (place[name] !== '') found.push({ what: `${what} ${place[name]}`, action, without: { [name]: '' } });
   }
-  if (place.campaign !== HOME.campaign) {
+  if (place.campaign !== SELECTION.campaign.initial) {
     found.push({
       what: `Choosing the campaign ${place.campaign}`,
-      action: `Show ${HOME.campaign}`,
-      without: { campaign: HOME.campaign },
+      action: `Show ${SELECTION.campaign.initial}`,
+      without: { campaign: SELECTION.campaign.initial },
     });
   }
-  if (place.event !== HOME.event) {
+  if (place.event !== SELECTION.event.initial) {
     found.push({
       what: `Choosing the event ${place.event}`,
-      action: `Show ${HOME.event}`,
-      without: { event: HOME.event },
+      action: `Show ${SELECTION.event.initial}`,
+      without: { event: SELECTION.event.initial },
     });
   }
   const back = secondsBack(place.from);

@@ -2,7 +2,7 @@
 
 import { plural } from './numbers.ts';
 
-export const PRESETS = ['15m', '1h', '6h', '24h', '7d'] as const;
+export const PRESETS = ['15m', '1h', '6h', '24h', '2d', '7d', '30d'] as const;
 export type Preset = (typeof PRESETS)[number];
 
 /** Whether the range ends now and moves with the clock. */
@@ -23,12 +23,32 @@ export function secondsBack(from: string): number | null {
   return m ? Number(m[1]) * UNITS[m[2]] : null;
 }
 
-/** Refetch interval of a live page: short enough to show newly ingested visits, longer for long ranges. */
-export function refreshEvery(range: { from: string; to: string }): number | false {
-  if (!isLive(range)) return false;
-  const back = secondsBack(range.from);
-  if (back === null || back > 6 * 3600) return 60_000;
-  return back > 3600 ? 30_000 : 10_000;
+/** The range with its relative times resolved; texts that are not times stay, and the server reports them. */
+export function absolute(range: { from: string; to: string }, asOf: number): { from: string; to: string } {
+  return { from: instantOf(range.from, asOf), to: instantOf(range.to, asOf) };
+}
+
+function instantOf(text: string, asOf: number): string {
+  const back = text === 'now' ? 0 : secondsBack(text);
+  return back === null ? text : rfc3339(asOf - 1000 * back);
+}
+
+export function rfc3339(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+const MINUTE_MS = 60_000;
+
+/** The latest whole minute: `now` of a page between refreshes. */
+export function minuteOf(milliseconds: number): number {
+  return Math.floor(milliseconds / MINUTE_MS) * MINUTE_MS;
+}
+
+/** Length of a range in seconds; null if its texts are not times. */
+export function lengthOf(range: { from: string; to: string }, asOf: number): number | null {
+  const { from, to } = absolute(range, asOf);
+  const seconds = (Date.parse(to) - Date.parse(from)) / 1000;
+  return seconds > 0 ? seconds : null;
 }
 
 /** `2026-11-21 04:05` in the reader's time zone, for people and for `datetime-local` (with a `T`). */

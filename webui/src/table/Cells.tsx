@@ -4,7 +4,8 @@ import { reachesZero, type Estimate } from '../estimates/interval.ts';
 import { write, type Measure } from '../estimates/measure.ts';
 import { bracket, caution, FEW, spoken } from '../estimates/words.ts';
 import { offsetOf } from '../flame/names.ts';
-import { symbolsOf } from '../symbols/place.ts';
+import { Link } from 'wouter';
+import { linkTo, SYMBOLS } from '../app/pages.ts';
 import { titleOf, type Keyed } from './marks.ts';
 
 interface NameProps {
@@ -40,15 +41,15 @@ export function Name({ row, by, missing, low_confidence }: NameProps) {
         <span className="within">{row.key['binary']}</span>
       )}
       {unnamed && (
-        <a
+        <Link
           className="badge"
-          href={symbolsOf(row.key['binary'] ?? '')}
+          href={linkTo(SYMBOLS, {}, { show: 'all', find: (row.key['binary'] ?? '').slice(0, 200) })}
           tabIndex={-1}
           title={`No function name. ${why}`}
           onClick={(event) => event.stopPropagation()} // the row has an action of its own
         >
           no symbols
-        </a>
+        </Link>
       )}
       {low_confidence && (
         <span className="badge low_confidence" title={FEW}>

@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react';
-import type { Go } from '../location/usePlace.ts';
-import type { Sort } from '../selection/place.ts';
+import type { Sort } from '../app/pages.ts';
+import type { ExploreGo } from '../app/usePlace.ts';
 
 interface HeadingProps {
   sort: 'self' | 'total' | 'name';
   /** The table's current order. */
   current: Sort;
-  go: Go;
+  go: ExploreGo;
   number?: boolean;
   title?: string;
   children: ReactNode;

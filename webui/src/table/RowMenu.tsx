@@ -1,5 +1,6 @@
 /** The actions of a row, at the pointer or under the row. */
 import { useEffect, useRef } from 'react';
+import { Link } from 'wouter';
 import { place as placePanel } from '../ui/Popover.tsx';
 
 export interface MenuTarget {
@@ -8,10 +9,8 @@ export interface MenuTarget {
   bottom: number;
 }
 
-export interface Action {
-  text: string;
-  run: () => void;
-}
+/** An action of a row: a link to another page, or a change of this one. */
+export type Action = { text: string; href: string } | { text: string; run: () => void };
 
 interface Props {
   target: MenuTarget;
@@ -27,14 +26,14 @@ export function RowMenu({ target, title, actions, close }: Props) {
     const element = panel.current!;
     element.showPopover();
     placePanel(element, target);
-    element.querySelector<HTMLElement>('button')?.focus();
+    element.querySelector<HTMLElement>('button, a')?.focus();
   }, [target]);
 
   const move = (event: React.KeyboardEvent): void => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     if (step === 0) return;
     event.preventDefault();
-    const items = [...panel.current!.querySelectorAll<HTMLElement>('button')];
+    const items = [...panel.current!.querySelectorAll<HTMLElement>('button, a')];
     const at = items.indexOf(document.activeElement as HTMLElement);
     items[(at + step + items.length) % items.length].focus();
   };
@@ -49,19 +48,30 @@ export function RowMenu({ target, title, actions, close }: Props) {
       onKeyDown={move}
       onToggle={(event) => event.newState === 'closed' && close()}
     >
-      {actions.map((action) => (
-        <button
-          key={action.text}
-          type="button"
-          role="menuitem"
-          onClick={() => {
-            action.run();
-            panel.current?.hidePopover();
-          }}
-        >
-          {action.text}
-        </button>
-      ))}
+      {actions.map((action) =>
+        'href' in action ? (
+          <Link
+            key={action.text}
+            role="menuitem"
+            href={action.href}
+            onClick={() => panel.current?.hidePopover()}
+          >
+            {action.text}
+          </Link>
+        ) : (
+          <button
+            key={action.text}
+            type="button"
+            role="menuitem"
+            onClick={() => {
+              action.run();
+              panel.current?.hidePopover();
+            }}
+          >
+            {action.text}
+          </button>
+        ),
+      )}
     </div>
   );
 }

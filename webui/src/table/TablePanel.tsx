@@ -1,10 +1,10 @@
 import { useMemo } from 'react';
 import type { StatusAnswer } from '../api/types.ts';
-import { useLabels, useTable } from '../api/queries.ts';
+import type { useTable } from '../pages/explore/queries.ts';
 import { groundOf, offered } from '../estimates/measure.ts';
-import type { Go } from '../location/usePlace.ts';
+import type { ExploreGo as Go } from '../app/usePlace.ts';
 import { count, percent } from '../selection/numbers.ts';
-import type { Place } from '../selection/place.ts';
+import type { ExplorePlace as Place } from '../app/pages.ts';
 import { Failure } from '../ui/states/Failure.tsx';
 import { TableSkeleton } from '../ui/states/Skeleton.tsx';
 import { FunctionTable } from './FunctionTable.tsx';
@@ -19,7 +19,6 @@ interface Props {
 }
 
 export function TablePanel({ place, go, table, status }: Props) {
-  const labels = useLabels(place, table.data !== undefined);
   const latest = table.data?.pages.at(-1);
   const by = latest?.by ?? place.by.split(',');
   const missing = useMemo(() => new Map(status?.symbols.missing.map((m) => [m.binary, m.reason])), [status]);
@@ -37,7 +36,7 @@ export function TablePanel({ place, go, table, status }: Props) {
   return (
     <section className="panel table" aria-label="table">
       <div className="bar-top">
-        <GroupBy title="Table by" place={place} go={go} labels={labels.data} />
+        <GroupBy title="Table by" place={place} go={go} />
         <span className="note">{latest && rowsNote(rows.length, latest.rows_total, searchedHere)}</span>
       </div>
       {table.isPending ? (

@@ -1,10 +1,9 @@
 /** The actions of a table row. */
 import type { TableRow } from '../api/types.ts';
-import { compareWith, withLabels, withoutValue } from '../compare/base.ts';
-import type { Go } from '../location/usePlace.ts';
+import { COMPARE, FUNCTION, linkTo, SYMBOLS, type ExplorePlace } from '../app/pages.ts';
+import type { ExploreGo } from '../app/usePlace.ts';
+import { baseParams, withLabels, withoutValue } from '../selection/base.ts';
 import { either, formatMatchers, literal, parseMatchers, withMatcher } from '../selection/matchers.ts';
-import type { Place } from '../selection/place.ts';
-import { symbolsOf } from '../symbols/place.ts';
 import { copy } from '../ui/copy.ts';
 import { markOf, titleOf } from './marks.ts';
 import type { Action } from './RowMenu.tsx';
@@ -17,11 +16,13 @@ export function actionsOfRow(
   row: TableRow,
   by: readonly string[],
   rows: readonly TableRow[],
-  place: Place,
-  go: Go,
+  place: ExplorePlace,
+  go: ExploreGo,
 ): Action[] {
   const mark = markOf(row, by);
   const actions: Action[] = [];
+  if (row.function_id != null)
+    actions.push({ text: 'Open the function’s page', href: linkTo(FUNCTION, place, {}, row.function_id) });
   if (mark !== null) {
     actions.push({
       text: 'Show in the flame graph',
@@ -34,29 +35,26 @@ export function actionsOfRow(
   return actions;
 }
 
-function ofFunction(row: TableRow, place: Place, go: Go): Action[] {
+function ofFunction(row: TableRow, place: ExplorePlace, go: ExploreGo): Action[] {
   const name = row.key['function'] ?? '';
   const exactly = `^${literal(name)}$`;
   const unnamed = row.key['status'] === 'binary_only' || row.key['status'] === 'unknown';
   const binary = row.key['binary'] ?? '';
   return [
     ...(unnamed && row.key['kind'] !== 'marker'
-      ? [{ text: `Symbols of ${binary}`, run: () => location.assign(symbolsOf(binary)) }]
+      ? [{ text: `Symbols of ${binary}`, href: linkTo(SYMBOLS, {}, { show: 'all', find: binary.slice(0, 200) }) }]
       : []),
-    { text: 'Only stacks with this function', run: () => go({ focus: exactly }) },
-    {
-      text: 'No stacks with this function',
-      run: () => go({ ignore: either(place.ignore, exactly) }),
-    },
-    { text: 'Hide this function', run: () => go({ hide: either(place.hide, exactly), node: '' }) },
-    { text: 'Begin stacks at this function', run: () => go({ show_from: exactly, node: '' }) },
+    { text: 'Keep stacks containing it', run: () => go({ focus: exactly }) },
+    { text: 'Drop stacks containing it', run: () => go({ ignore: either(place.ignore, exactly) }) },
+    { text: 'Hide its frames', run: () => go({ hide: either(place.hide, exactly), node: '' }) },
+    { text: 'Start stacks at it', run: () => go({ show_from: exactly, node: '' }) },
     {
       text: 'Which applications run it',
       run: () => go({ focus: exactly, by: 'application', find: '', sort: '-total' }),
     },
     {
       text: 'Compare with the previous period',
-      run: () => go({ ...compareWith({}), find: name, regex: false }),
+      href: linkTo(COMPARE, place, { find: name }),
     },
   ];
 }
@@ -65,8 +63,8 @@ function ofLabels(
   row: TableRow,
   by: readonly string[],
   rows: readonly TableRow[],
-  place: Place,
-  go: Go,
+  place: ExplorePlace,
+  go: ExploreGo,
 ): Action[] {
   const name = titleOf(row, by);
   const matchers = parseMatchers(place.select) ?? [];
@@ -74,16 +72,16 @@ function ofLabels(
     formatMatchers(
       by.reduce((all, label) => withMatcher(all, { label, operator, value: row.key[label] ?? '' }), matchers),
     );
-  const actions = [
+  const actions: Action[] = [
     { text: `Only ${name}`, run: () => go({ select: filtered('='), by: 'function', find: '' }) },
     { text: 'Only this, same table', run: () => go({ select: filtered('=') }) },
   ];
   if (by.length === 1) actions.push({ text: `Without ${name}`, run: () => go({ select: filtered('!=') }) });
 
   const select = withLabels(place.select, by, row.key);
-  const compare = (text: string, base: Parameters<typeof compareWith>[0]): Action => ({
+  const compare = (text: string, base: Parameters<typeof baseParams>[0]): Action => ({
     text,
-    run: () => go({ select, by: 'function', find: '', ...compareWith(base) }),
+    href: linkTo(COMPARE, { ...place, select }, baseParams(base)),
   });
   actions.push(compare('Compare with the previous period', {}));
   for (const other of rows.filter((r) => r !== row).slice(0, OFFERED_OTHERS)) {

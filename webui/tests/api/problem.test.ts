@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { problemOf, unreachable } from '../../src/api/problem.ts';
+import { unreachable } from '../../src/api/problem.ts';
+import { problem as failed } from './failed.ts';
 
 describe('problems', () => {
   it("speak the server's words", () => {
@@ -12,7 +13,7 @@ describe('problems', () => {
       parameter: 'focus',
       at: 7,
     };
-    const problem = problemOf(400, 'r0', body);
+    const problem = failed(400, body, { 'X-Request-ID': 'r0' });
     expect([problem.message, problem.hint, problem.requestId, problem.parameter, problem.at]).toEqual([
       'Expected a comma.',
       'Write one.',
@@ -25,7 +26,7 @@ describe('problems', () => {
   });
 
   it('make do with whatever a proxy sends', () => {
-    const problem = problemOf(502, null, '<html>');
+    const problem = failed(502, '<html>');
     expect([problem.message, problem.hint, problem.kind, problem.at, problem.isPassing]).toEqual([
       'The server returned status 502.',
       '',
@@ -35,8 +36,17 @@ describe('problems', () => {
     ]);
   });
 
+  it('may pass if the server says when, or if nothing answered', () => {
+    const slow = { type: 'urn:fleetprof:problem:too-slow' };
+    expect(failed(503, {}, { 'Retry-After': '5' })).toMatchObject({ isPassing: true, retryAfter: 5 });
+    expect(failed(503, {})).toMatchObject({ isPassing: false, retryAfter: null });
+    expect(failed(503, slow, { 'Retry-After': '5' })).toMatchObject({ isPassing: false, isTooSlow: true });
+    expect(failed(500, {}).isPassing).toBe(false);
+    expect(failed(429, {}).isPassing).toBe(true);
+  });
+
   it('are told apart by who must act', () => {
-    expect(problemOf(401, null, null).isLoggedOut).toBe(true);
+    expect(failed(401, null).isLoggedOut).toBe(true);
     expect(unreachable().isPassing).toBe(true);
   });
 });

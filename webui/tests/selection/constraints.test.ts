@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { constraintsOf } from '../../src/selection/constraints.ts';
-import { HOME } from '../../src/selection/place.ts';
+import { defaultsOf } from '../../src/selection/params.ts';
+import { SELECTION } from '../../src/selection/selection.ts';
+
+const HOME = defaultsOf(SELECTION);
 
 describe('constraintsOf', () => {
   it('takes matchers away one at a time', () => {
@@ -14,6 +17,7 @@ describe('constraintsOf', () => {
   it('names everything that narrows the selection', () => {
     const place = {
       ...HOME,
+      from: 'now-1h',
       event: 'llc-misses',
       campaign: 'night',
       focus: 'f',

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
+  absolute,
   fromLocalMinute,
+  lengthOf,
   localMinute,
+  minuteOf,
   presetOf,
-  refreshEvery,
   roughly,
   secondsBack,
 } from '../../src/selection/time.ts';
@@ -17,11 +19,19 @@ describe('time ranges', () => {
     expect(secondsBack('2026-11-21T00:00:00Z')).toBeNull();
   });
 
-  it('refreshes live ranges only, long ones seldom', () => {
-    expect(refreshEvery({ from: 'now-15m', to: 'now' })).toBe(10_000);
-    expect(refreshEvery({ from: 'now-7d', to: 'now' })).toBe(60_000);
-    expect(refreshEvery({ from: '2026-11-20T00:00:00Z', to: 'now' })).toBe(60_000);
-    expect(refreshEvery({ from: 'now-15m', to: '2026-11-21T00:00:00Z' })).toBe(false);
+  it('resolves relative times at one moment', () => {
+    const asOf = Date.parse('2026-11-21T12:00:00Z');
+    expect(absolute({ from: 'now-90m', to: 'now' }, asOf)).toEqual({
+      from: '2026-11-21T10:30:00Z',
+      to: '2026-11-21T12:00:00Z',
+    });
+    expect(absolute({ from: 'x', to: '2026-11-20T00:00:00Z' }, asOf)).toEqual({
+      from: 'x',
+      to: '2026-11-20T00:00:00Z',
+    });
+    expect(minuteOf(asOf + 59_999)).toBe(asOf);
+    expect(lengthOf({ from: 'now-2h', to: 'now-1h' }, asOf)).toBe(3600);
+    expect(lengthOf({ from: 'now', to: 'now-1h' }, asOf)).toBeNull();
   });
 
   it('goes from fields to instants and back', () => {

@@ -1,22 +1,23 @@
 /** No data to show: the reason, and what to do. */
 import { useQueries } from '@tanstack/react-query';
-import { askTable } from '../../api/client.ts';
-import { retryPassing } from '../../api/queries.ts';
+import { questionOf } from '../../api/useAnswer.ts';
+import { useAsOf } from '../../app/asOf.tsx';
+import type { GoShown, Shown } from '../../app/Page.tsx';
+import { defaultsOf } from '../../selection/params.ts';
+import { SELECTION, selectionOf } from '../../selection/selection.ts';
 import type { StatusAnswer, Totals } from '../../api/types.ts';
 import { boundOf } from '../../estimates/summary.ts';
-import type { Go } from '../../location/usePlace.ts';
 import { count } from '../../selection/numbers.ts';
-import { HOME, selectionOf, type Place } from '../../selection/place.ts';
 import { constraintsOf } from '../../selection/constraints.ts';
-import { isLive, localMinute, roughly, secondsBack } from '../../selection/time.ts';
+import { isLive, localMinute, rfc3339, roughly, secondsBack } from '../../selection/time.ts';
 import { Command } from '../Command.tsx';
 
 interface Props {
   totals: Totals;
   /** The event's unit, for events not counted in time. */
   unit: string;
-  place: Place;
-  go: Go;
+  place: Shown;
+  go: GoShown;
   status: StatusAnswer | undefined;
 }
 
@@ -42,14 +43,14 @@ function NothingYet({ status }: { status: StatusAnswer }) {
   return (
     <div className="state" role="status">
       <p className="sentence">
-        {failing ? 'No visit has succeeded yet.' : 'The first captures are being ingested'}
+        {failing ? 'No profile has been collected yet.' : 'The first profiles are being processed'}
         {!failing && <span className="dots" aria-hidden="true" />}
       </p>
       <p className="note">
         {outcomes.length === 0
-          ? 'The first visits are running; this page updates automatically.'
-          : `Visits so far: ${outcomes.map(([outcome, n]) => `${count(n)} ${outcome}`).join(', ')}. `}
-        {status.captures.waiting > 0 && `${count(status.captures.waiting)} waiting to be ingested.`}
+          ? 'The first profiles are being collected; this page updates by itself.'
+          : `Profiles requested so far: ${outcomes.map(([outcome, n]) => `${count(n)} ${outcome}`).join(', ')}. `}
+        {status.captures.waiting > 0 && `${count(status.captures.waiting)} being processed.`}
       </p>
     </div>
   );
@@ -58,22 +59,16 @@ function NothingYet({ status }: { status: StatusAnswer }) {
 /** There is data, but not in the selection: the page tries it without each of its parts. */
 function NothingLeft({ totals, unit, place, go, status }: Props) {
   const constraints = constraintsOf(place);
+  const { asOf } = useAsOf();
   const probes = useQueries({
-    queries: constraints.map((c) => {
-      const question = {
-        ...selectionOf({ ...place, ...c.without }),
+    queries: constraints.map((c) =>
+      questionOf('/api/v1/table', {
+        ...selectionOf({ ...place, ...c.without }, asOf),
         by: 'function',
-        sort: '-self' as const,
+        sort: '-self',
         limit: 1,
-        offset: 0,
-      };
-      return {
-        queryKey: ['probe', question],
-        queryFn: ({ signal }: { signal: AbortSignal }) => askTable(question, signal),
-        retry: retryPassing,
-        staleTime: 10_000,
-      };
-    }),
+      }),
+    ),
   });
   const looking = probes.some((p) => p.isPending);
   const culprits = constraints.flatMap((c, k) => {
@@ -98,8 +93,8 @@ function NothingLeft({ totals, unit, place, go, status }: Props) {
       {!looking && culprits.length === 0 && constraints.length > 1 && (
         <p>
           No single part of the selection is the cause.{' '}
-          <button type="button" className="primary" onClick={() => go({ ...HOME, view: place.view })}>
-            Remove all filters
+          <button type="button" className="primary" onClick={() => go(defaultsOf(SELECTION))}>
+            Clear all filters
           </button>
         </p>
       )}
@@ -116,13 +111,12 @@ function NothingLeft({ totals, unit, place, go, status }: Props) {
 }
 
 /** Whether the range includes the newest samples, so that their age is not the cause. */
-function holds(place: Place, latest: string, age: number): boolean {
+function holds(place: Shown, latest: string, age: number): boolean {
   if (isLive(place)) return age < (secondsBack(place.from) ?? 0);
   return Date.parse(place.from) <= Date.parse(latest) && Date.parse(latest) < Date.parse(place.to);
 }
 
-function hourUpTo(latest: string): Partial<Place> {
+function hourUpTo(latest: string): { from: string; to: string } {
   const end = Date.parse(latest) + 1000; // ranges exclude their end
-  const rfc = (t: number): string => new Date(t).toISOString().replace(/\.\d+Z$/, 'Z');
-  return { from: rfc(end - 3600_000), to: rfc(end) };
+  return { from: rfc3339(end - 3600_000), to: rfc3339(end) };
 }

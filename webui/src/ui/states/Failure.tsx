@@ -1,41 +1,45 @@
+/** The server's sentence and hint, what to change, and the request's id in its log. */
 import { ApiProblem } from '../../api/problem.ts';
+import type { GoShown, Shown } from '../../app/Page.tsx';
+import { defaultsOf } from '../../selection/params.ts';
+import { SELECTION } from '../../selection/selection.ts';
 import { Pointer } from '../Pointer.tsx';
-import type { Go } from '../../location/usePlace.ts';
-import { HOME, type Place } from '../../selection/place.ts';
-import { remedyFor } from './remedy.ts';
+import { remediesFor } from './remedy.ts';
 
 interface Props {
   error: Error;
   retry: () => void;
-  place: Place;
-  go: Go;
+  /** The selection of the failed request. */
+  place?: Shown;
+  go?: GoShown;
 }
 
-/** The server's sentence and hint, and the request's id in its log. */
 export function Failure({ error, retry, place, go }: Props) {
   const problem = error instanceof ApiProblem ? error : null;
   const wrong = problem?.parameter ?? '';
-  const written = Object.hasOwn(place, wrong) ? String(place[wrong as keyof Place]) : '';
-  const remedy = remedyFor(problem, place);
+  const written = place && Object.hasOwn(place, wrong) ? String(place[wrong as keyof Shown]) : '';
+  const remedies = place ? remediesFor(problem, place) : [];
+  const isPassing = problem === null || problem.isPassing;
   return (
     <div className="state" role="alert">
       <p className="sentence">{error.message}</p>
       {problem?.hint && <p>{problem.hint}</p>}
       {problem?.at != null && written !== '' && <Pointer text={written} at={problem.at} />}
       <p className="actions">
-        {(problem === null || problem.isPassing) && (
+        {(isPassing || problem.isTooSlow) && (
           <button type="button" className="primary" onClick={retry}>
             Try again
           </button>
         )}
-        {remedy !== null && (
-          <button type="button" onClick={() => go(remedy.change)}>
-            {remedy.text}
-          </button>
-        )}
-        {problem !== null && !problem.isPassing && (
-          <button type="button" onClick={() => go({ ...HOME, view: place.view })}>
-            Start from the whole fleet
+        {go &&
+          remedies.map(({ text, change }) => (
+            <button key={text} type="button" onClick={() => go(change)}>
+              {text}
+            </button>
+          ))}
+        {go && !isPassing && (
+          <button type="button" onClick={() => go({ ...defaultsOf(SELECTION) })}>
+            Clear all filters
           </button>
         )}
       </p>

@@ -1,0 +1,50 @@
+/** The pages by their paths. Each page is a chunk of its own, which the browser fetches when it is opened. */
+import { lazy, Suspense, useEffect, type ComponentType } from 'react';
+import { Route, Switch } from 'wouter';
+import { navigate, usePathname } from 'wouter/use-browser-location';
+import { AsOfProvider } from './asOf.tsx';
+import { formerAddress } from './formerAddress.ts';
+import { NoPage } from './NoPage.tsx';
+import * as pages from './pages.ts';
+import type { PageOf } from './pages.ts';
+import { PageFailure } from './PageFailure.tsx';
+import { Shell } from './Shell.tsx';
+
+const ROUTES: readonly { page: PageOf; Component: ComponentType }[] = [
+  route(pages.EXPLORE, async () => (await import('../pages/explore/ExplorePage.tsx')).ExplorePage),
+  route(pages.COMPARE, async () => (await import('../pages/compare/ComparePage.tsx')).ComparePage),
+  route(
+    pages.RELIABILITY,
+    async () => (await import('../pages/reliability/ReliabilityPage.tsx')).ReliabilityPage,
+  ),
+  route(pages.SYMBOLS, async () => (await import('../pages/symbols/SymbolsPage.tsx')).SymbolsPage),
+];
+
+function route(page: PageOf, load: () => Promise<ComponentType>): { page: PageOf; Component: ComponentType } {
+  return { page, Component: lazy(async () => ({ default: await load() })) };
+}
+
+export function App() {
+  const path = usePathname();
+  const former = formerAddress(path, location.search);
+  useEffect(() => {
+    if (former !== null) navigate(former, { replace: true });
+  }, [former]);
+  if (former !== null) return null;
+  return (
+    <AsOfProvider>
+      <Shell>
+        <PageFailure key={path}>
+          <Suspense fallback={<main id="main" className="page-loading" aria-busy="true" />}>
+            <Switch>
+              {ROUTES.map(({ page, Component }) => (
+                <Route key={page.path} path={page.path} component={Component} />
+              ))}
+              <Route component={NoPage} />
+            </Switch>
+          </Suspense>
+        </PageFailure>
+      </Shell>
+    </AsOfProvider>
+  );
+}

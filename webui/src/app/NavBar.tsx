@@ -1,0 +1,120 @@
+/** The first row of every page: where to go, search, theme, help and the reader's menu. */
+import { Link } from 'wouter';
+import { usePathname, useSearch, navigate } from 'wouter/use-browser-location';
+import { useMemo } from 'react';
+import { parseParams } from '../selection/params.ts';
+import { SELECTION, type Selection } from '../selection/selection.ts';
+import { Popover } from '../ui/Popover.tsx';
+import { SignOut } from '../ui/SignOut.tsx';
+import { Brand } from './Brand.tsx';
+import * as pages from './pages.ts';
+import { linkTo, type PageOf } from './pages.ts';
+import { useKeys, type Keys } from './useKeys.ts';
+
+interface Entry {
+  page: PageOf;
+  text: string;
+  /** Pressed after `g`. */
+  key: string;
+}
+
+const MAIN: readonly Entry[] = [
+  { page: pages.HOME, text: 'Home', key: 'h' },
+  { page: pages.EXPLORE, text: 'Explore', key: 'e' },
+  { page: pages.COMPARE, text: 'Compare', key: 'c' },
+  { page: pages.RELEASES, text: 'Releases', key: 'r' },
+  { page: pages.CHANGES, text: 'Changes', key: 'n' },
+  { page: pages.REPORTS, text: 'Reports', key: 'p' },
+];
+const FLEET: readonly Entry[] = [
+  { page: pages.MACHINES, text: 'Machines', key: 'm' },
+  { page: pages.CAMPAIGNS, text: 'Campaigns', key: 'a' },
+  { page: pages.SYMBOLS, text: 'Symbols', key: 'y' },
+  { page: pages.STATUS, text: 'Status', key: 't' },
+  { page: pages.SETTINGS, text: 'Settings', key: 's' },
+];
+
+/** The first part of a path: `/releases/checkout` belongs to `/releases`. */
+function sectionOf(path: string): string {
+  return path.split('/')[1] ?? '';
+}
+
+interface Props {
+  dark: boolean;
+  toggleTheme: () => void;
+  help: () => void;
+  search: () => void;
+}
+
+export function NavBar({ dark, toggleTheme, help, search }: Props) {
+  const path = usePathname();
+  const query = useSearch();
+  // Links keep the selection, so that a reader who changes the page keeps what is looked at.
+  const selection: Selection = useMemo(() => parseParams(SELECTION, query), [query]);
+  const hrefOf = ({ page }: Entry): string => linkTo(page, selection);
+  const keys = useMemo<Keys>(
+    () =>
+      Object.fromEntries(
+        [...MAIN, ...FLEET].map((entry) => [
+          `g ${entry.key}`,
+          [entry.text, () => navigate(linkTo(entry.page, selection))] as const,
+        ]),
+      ),
+    [selection],
+  );
+  useKeys('Go to', keys);
+  const current = (entry: Entry): 'page' | undefined =>
+    sectionOf(entry.page.path) === sectionOf(path) ? 'page' : undefined;
+
+  return (
+    <nav className="nav" aria-label="pages">
+      <Brand />
+      <span className="nav-pages">
+        {MAIN.map((entry) => (
+          <Link key={entry.text} href={hrefOf(entry)} aria-current={current(entry)}>
+            {entry.text}
+          </Link>
+        ))}
+        <Popover
+          label="pages about the fleet"
+          buttonClass={FLEET.some((entry) => current(entry)) ? 'nav-menu current' : 'nav-menu'}
+          button="Fleet ▾"
+        >
+          {(close) => (
+            <span className="menu-links">
+              {FLEET.map((entry) => (
+                <Link key={entry.text} href={hrefOf(entry)} aria-current={current(entry)} onClick={close}>
+                  {entry.text}
+                </Link>
+              ))}
+            </span>
+          )}
+        </Popover>
+      </span>
+      <span className="spacer" />
+      <button type="button" className="search-button" onClick={search} title="search everything ( Ctrl K )">
+        <span className="long">Search functions, services, machines</span>
+        <span className="short">Search</span> <kbd aria-hidden="true">Ctrl K</kbd>
+      </button>
+      <button
+        type="button"
+        className="icon"
+        onClick={toggleTheme}
+        aria-label={dark ? 'use light colours' : 'use dark colours'}
+        title="dark or light ( t )"
+      >
+        {dark ? '☀' : '☾'}
+      </button>
+      <button
+        type="button"
+        className="icon"
+        onClick={help}
+        aria-label="keys and words"
+        title="keys and words ( ? )"
+      >
+        ?
+      </button>
+      <SignOut />
+    </nav>
+  );
+}

@@ -1,0 +1,89 @@
+/** The second row: event, time range, filters, unit, and what can be done with the page. */
+import { useMemo } from 'react';
+import { useStatus } from '../api/useAnswer.ts';
+import { MEASURES } from '../estimates/measure.ts';
+import { earlier, later } from '../selection/periods.ts';
+import { isLive } from '../selection/time.ts';
+import { useAsOf } from './asOf.tsx';
+import { Filters } from './Filters.tsx';
+import { MeasureChoice } from './MeasureChoice.tsx';
+import type { GoShown, Shown } from './Page.tsx';
+import { ShareMenu, useCopyLink, type Shared } from './ShareMenu.tsx';
+import { NO_BASE_TIMES, TimeRange } from './TimeRange.tsx';
+import { useKeys, type Keys } from './useKeys.ts';
+
+interface Props {
+  place: Shown;
+  go: GoShown;
+  share: Shared | null;
+}
+
+export function SelectionBar({ place, go, share }: Props) {
+  const status = useStatus();
+  const { asOf, refresh } = useAsOf();
+  const copyLink = useCopyLink(place);
+  const priced = typeof status.data?.price_per_core_hour === 'number';
+  useKeys(
+    'Selection',
+    useMemo<Keys>(() => {
+      const move = (range: { from: string; to: string } | null): void => {
+        if (range !== null) go({ from: range.from, to: range.to, ...NO_BASE_TIMES });
+      };
+      const measures = MEASURES.filter((m) => m !== 'money' || priced);
+      return {
+        f: ['add a filter', () => document.querySelector<HTMLElement>('.chip.add')?.click()],
+        '[': ['the period before', () => move(earlier(place, 'previous period'))],
+        ']': ['the period after', () => move(later(place, asOf))],
+        r: ['refresh', refresh],
+        u: [
+          'the next unit: share, cores, …',
+          () => go({ measure: measures[(measures.indexOf(place.measure) + 1) % measures.length] }, 'replace'),
+        ],
+        y: ['copy a link to this page with fixed times', () => void copyLink()],
+      };
+    }, [place, go, asOf, refresh, copyLink, priced]),
+  );
+  return (
+    <div className="selection-bar" role="region" aria-label="selection">
+      <EventChoice place={place} go={go} events={status.data?.events.map((e) => e.event) ?? []} />
+      <TimeRange place={place} go={go} />
+      {isLive(place) && (
+        <button
+          type="button"
+          className="as-of"
+          onClick={refresh}
+          title="The page shows profiles up to this time, and moves on once a minute. Click to refresh now ( r )."
+        >
+          ⟳ {new Date(asOf).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}
+        </button>
+      )}
+      <Filters place={place} go={go} />
+      <span className="spacer" />
+      <MeasureChoice measure={place.measure} priced={priced} go={go} />
+      <ShareMenu place={place} share={share} copyLink={copyLink} />
+    </div>
+  );
+}
+
+interface EventProps {
+  place: Shown;
+  go: GoShown;
+  events: readonly string[];
+}
+
+function EventChoice({ place, go, events }: EventProps) {
+  const options = events.includes(place.event) ? events : [place.event, ...events];
+  if (options.length === 1) return null;
+  return (
+    <select
+      aria-label="event"
+      value={place.event}
+      onChange={(e) => go({ event: e.target.value })}
+      title="sampled event"
+    >
+      {options.map((event) => (
+        <option key={event}>{event}</option>
+      ))}
+    </select>
+  );
+}
