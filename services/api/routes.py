@@ -35,6 +35,7 @@ from services.api.profiles import (
     lines,
     movers,
     reliability,
+    search,
     series,
     shared_code,
     stacks,
@@ -59,6 +60,7 @@ _SHAPES = (
     movers,
     reliability,
     labels,
+    search,
     stacks,
 )
 _MODELS = (
