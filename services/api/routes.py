@@ -31,6 +31,7 @@ from services.api.profiles import (
     diff,
     flame,
     flame_diff,
+    functions,
     labels,
     lines,
     movers,
@@ -62,6 +63,7 @@ _SHAPES = (
     labels,
     search,
     stacks,
+    functions,
 )
 _MODELS = (
     *(ratios, cross_check, affinity, apu, side_by_side),
