@@ -78,6 +78,10 @@ class UnknownCampaign(Unknown):
     """No campaign has this name or id."""
 
 
+class UnknownFunction(Unknown):
+    """No function has this id."""
+
+
 class UnknownExperiments(Unknown):
     """No set of experiments has this name."""
 

@@ -31,10 +31,12 @@ from services.api.profiles import (
     diff,
     flame,
     flame_diff,
+    functions,
     labels,
     lines,
     movers,
     reliability,
+    search,
     series,
     shared_code,
     stacks,
@@ -59,7 +61,9 @@ _SHAPES = (
     movers,
     reliability,
     labels,
+    search,
     stacks,
+    functions,
 )
 _MODELS = (
     *(ratios, cross_check, affinity, apu, side_by_side),

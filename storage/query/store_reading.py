@@ -13,10 +13,19 @@ from storage.errors import BudgetExceeded
 from storage.query.access_path import Access, CellPlan, Shape
 from storage.query.binary_builds import Builds, read_builds
 from storage.query.cells.rollup_scan import NotInRollup
+from storage.query.estimation.covered_time import facts_horizon
 from storage.query.estimation.sampling_design import VisitWeights, read_design
+from storage.query.estimation.strata import read_strata
 from storage.query.estimation.visit_evidence import Visits
 from storage.query.estimation.visit_times import DrawnVisits, VisitTimes, read_drawn, read_visit_times
-from storage.query.facts.visit_scan import Profiles, SampleType, campaign_of, sample_type_of, scan_profiles
+from storage.query.facts.visit_scan import (
+    WHOLE,
+    Profiles,
+    SampleType,
+    campaign_of,
+    sample_type_of,
+    scan_profiles,
+)
 from storage.query.function_samples import (
     ApplicationSamples,
     FunctionSamples,
@@ -24,7 +33,7 @@ from storage.query.function_samples import (
     read_functions,
 )
 from storage.query.line_samples import LinedSamples, read_lined
-from storage.query.samples import Samples, SampleSource
+from storage.query.samples import Samples, SampleSource, of_fewer
 from storage.query.selections import label_names
 from storage.query.selections.selection import Selection
 from storage.query.stacks.definitions import Definition, build_ids, definitions
@@ -142,6 +151,23 @@ class StoreReading:
     def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
         """The selection's samples by visit, with the ids of these labels. Raises as `samples` does."""
         return self.source.read(self.connection, selection, labels)
+
+    def some_visits(self, selection: Selection, labels: tuple[str, ...], about: int) -> Samples:
+        """As `visits`, from a random part of about so many visits, which represents all of them.
+
+        Only visits with facts in PostgreSQL are read. The time does not depend on the length of the selection.
+        """
+        campaign_id = campaign_of(self.connection, selection)
+        start = min(max(selection.start, facts_horizon(self.connection)), selection.end)
+        strata = None
+        if campaign_id is not None:
+            strata = read_strata(self.connection, campaign_id, start, selection.end)
+        drawn = 0 if strata is None else int(strata.drawn.sum())
+        parts = WHOLE if drawn <= about else max(1, WHOLE * about // drawn)
+        kind = sample_type_of(self.connection, selection)
+        return of_fewer(
+            lambda fewer: self.source.read_part(self.connection, selection, kind, labels, fewer), parts
+        )
 
     def by_visit(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
         """As `visits`."""

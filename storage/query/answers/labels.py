@@ -33,5 +33,8 @@ class LabelAnswer(Answer):
 class LabelsAnswer(Answer):
     """The labels of a selection."""
 
-    selection: SelectionEcho
+    selection: Annotated[
+        SelectionEcho,
+        Field(description="The selection that shares are of. With `except` it has no matcher on that label."),
+    ]
     labels: tuple[LabelAnswer, ...]

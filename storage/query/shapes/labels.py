@@ -1,6 +1,6 @@
 """The values of a selection's labels, and their shares."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +24,8 @@ class LabelsQuestion:
     selection: Selection
     limit: int = 20
     find: str = ""
+    without: str = ""
+    """Only this label, in the selection without its matchers on it. Empty: all labels of the selection."""
 
     def answer(self, reading: Reading) -> LabelsAnswer:
         """The labels; `focus` and `ignore` have no effect: labels belong to profiles.
@@ -31,15 +33,25 @@ class LabelsQuestion:
         Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.
         """
         kind = reading.sample_type(self.selection)
-        names = (*DIMENSIONS, label_names.MACHINE, *reading.user_labels())
-        profiles, weights = reading.profiles(self.selection, kind, names)
+        selection, names = self._labels(reading)
+        profiles, weights = reading.profiles(selection, kind, names)
         weighted = profiles.units.astype(np.float64)
         if weights is not None:
             weighted *= weights.of(profiles.visits)[0][profiles.visit]
         found = (self._label(reading, profiles, weighted, name, kind.seconds_per_unit) for name in names)
         return LabelsAnswer(
-            selection_echo(self.selection, kind), tuple(label for label in found if label is not None)
+            selection_echo(selection, kind), tuple(label for label in found if label is not None)
         )
+
+    def _labels(self, reading: Reading) -> tuple[Selection, tuple[str, ...]]:
+        """The selection to read, and the names of its labels."""
+        users = reading.user_labels()
+        if not self.without:
+            return self.selection, (*DIMENSIONS, label_names.MACHINE, *users)
+        if not label_names.is_column(self.without, parameter="except") and self.without not in users:
+            raise label_names.unknown_label(self.without, users, parameter="except", at=None)
+        others = tuple(matcher for matcher in self.selection.matchers if matcher.label != self.without)
+        return replace(self.selection, matchers=others), (self.without,)
 
     def _label(
         self, reading: Reading, profiles: Profiles, weighted: Float, name: str, scale: float | None
