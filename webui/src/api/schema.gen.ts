@@ -552,6 +552,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/functions/{function_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What is known of a function
+         * @description A function by an id from another answer: its names, file, line and binary, the builds of the binary, and other functions of its name. An id stays valid when the function gets a better name; the answer then has the id of the function that other answers use.
+         */
+        get: operations["function"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/labels": {
         parameters: {
             query?: never;
@@ -644,6 +664,26 @@ export interface paths {
          * @description Reprocessings for better symbols: those in progress first, then the latest.
          */
         get: operations["reprocessings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search functions, files, binaries, applications and machines
+         * @description The names that contain a text, for a search box. All names of the store match, also those without samples in the selection, and all machines of the inventory. The selection determines shares, which are estimated from a random part of its visits.
+         */
+        get: operations["search"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2685,6 +2725,90 @@ export interface components {
             spread: number | null;
         };
         /**
+         * FunctionAnswer
+         * @description What is known of a function, whatever was sampled.
+         */
+        FunctionAnswer: {
+            /** Binary */
+            binary: string;
+            /**
+             * Builds
+             * @description The builds with the name of its binary, the newest first, at most a hundred. A function is the same in all of them.
+             */
+            builds: components["schemas"]["FunctionBuild"][];
+            /** Builds Total */
+            builds_total: number;
+            /**
+             * File
+             * @description Empty: not known.
+             */
+            file: string;
+            /** Id */
+            id: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "user" | "kernel" | "marker";
+            /**
+             * Line
+             * @description Its first line in `file`. Null: not known.
+             */
+            line: number | null;
+            /** Name */
+            name: string;
+            /**
+             * Others
+             * @description Other functions of the same name, in other binaries or files, at most a hundred.
+             */
+            others: components["schemas"]["NamedFunction"][];
+            /** Others Total */
+            others_total: number;
+            /**
+             * Raw Name
+             * @description Name in the symbol table, which may be mangled.
+             * @example _ZN3foo3barEv
+             */
+            raw_name: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "full" | "symtab" | "binary_only" | "unknown";
+        };
+        /**
+         * FunctionBuild
+         * @description A build of the function's binary.
+         */
+        FunctionBuild: {
+            /**
+             * First Seen
+             * @description RFC 3339, UTC.
+             */
+            first_seen: string;
+            /**
+             * Key
+             * @description Key of the binary, for /source and /symbols.
+             */
+            key: string;
+            /**
+             * Path
+             * @description Path at which it was first seen.
+             */
+            path: string;
+            /**
+             * Reason
+             * @description The reason why the status is not full, as a sentence.
+             */
+            reason: string;
+            /**
+             * Status
+             * @description Its best symbols so far.
+             * @enum {string}
+             */
+            status: "full" | "symtab" | "binary_only" | "unknown";
+        };
+        /**
          * GraphEdge
          * @description One function calls another; a stack counts once, however often the call occurs in it.
          */
@@ -3021,6 +3145,7 @@ export interface components {
         LabelsAnswer: {
             /** Labels */
             labels: components["schemas"]["LabelAnswer"][];
+            /** @description The selection that shares are of. With `except` it has no matcher on that label. */
             selection: components["schemas"]["SelectionEcho"];
         };
         /**
@@ -4080,6 +4205,67 @@ export interface components {
         Reprocessings: {
             /** Reprocessings */
             reprocessings: components["schemas"]["ReprocessingAnswer"][];
+        };
+        /**
+         * SearchAnswer
+         * @description The names that contain a text.
+         */
+        SearchAnswer: {
+            /**
+             * Hits
+             * @description At most `limit` of each kind; by kind, then by descending share.
+             */
+            hits: components["schemas"]["SearchHit"][];
+            /** Q */
+            q: string;
+            selection: components["schemas"]["SelectionEcho"];
+            /**
+             * Visits Read
+             * @description Visits that shares are estimated from: a random part of the selection's visits, so that the search is fast. /table has exact shares.
+             */
+            visits_read: number;
+        };
+        /**
+         * SearchHit
+         * @description A name that contains the text.
+         */
+        SearchHit: {
+            /**
+             * Binary
+             * @description The binary, or the function's binary; else null.
+             */
+            binary: string | null;
+            /**
+             * File
+             * @description Path of the file, or of the function's file; else null.
+             */
+            file: string | null;
+            /**
+             * Function Id
+             * @description Null unless the hit is a function.
+             */
+            function_id: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "function" | "file" | "binary" | "application" | "machine";
+            /**
+             * Label
+             * @description The label that `text` is a value of, for `select`.
+             */
+            label: string | null;
+            /**
+             * Share
+             * @description Estimated share of the selection: self of a function and of the functions of a file or binary, all of an application. Null: not among the visits read, and for machines.
+             */
+            share: number | null;
+            /**
+             * Text
+             * @description The name.
+             * @example malloc
+             */
+            text: string;
         };
         /**
          * SelectionEcho
@@ -8696,6 +8882,81 @@ export interface operations {
             };
         };
     };
+    function: {
+        parameters: {
+            query?: {
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the function, from another response. */
+                function_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FunctionAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No function has this id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     labels: {
         parameters: {
             query?: {
@@ -8703,6 +8964,8 @@ export interface operations {
                 limit?: number;
                 /** @description Only values that contain this text, regardless of case. */
                 find?: string;
+                /** @description Only this label, with its values under the other matchers: those on the label itself are left out. These are the values that a reader can switch to. */
+                except?: string;
                 /** @description The sampled event; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
@@ -9184,6 +9447,113 @@ export interface operations {
                 };
             };
             /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    search: {
+        parameters: {
+            query: {
+                /** @description The text, regardless of case. Blanks around it are ignored. */
+                q: string;
+                /** @description Largest number of hits of each kind. */
+                limit?: number;
+                /** @description The sampled event; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
+                select?: string;
+                /** @description The campaign that drew the visits. */
+                campaign?: string;
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                focus?: string;
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                ignore?: string;
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                hide?: string;
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show?: string;
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show_from?: string;
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection is not valid; `at` is the position of the mistake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;

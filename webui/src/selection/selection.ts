@@ -21,8 +21,6 @@ export const SELECTION = {
 } as const;
 
 export type Selection = ValuesOf<typeof SELECTION>;
-export type SelectionName = keyof Selection;
-export const SELECTION_NAMES = Object.keys(SELECTION) as SelectionName[];
 
 /** The parameters that act on frames. */
 export const FRAME_FILTERS = ['focus', 'ignore', 'hide', 'show', 'show_from'] as const;
@@ -61,9 +59,4 @@ export function selectionOf(selection: Selection, asOf: number): SelectionQuery 
   for (const name of ['select', ...FRAME_FILTERS] as const)
     if (selection[name] !== '') query[name] = selection[name];
   return query;
-}
-
-/** The selection's part of any page's state. */
-export function onlySelection(place: Selection): Selection {
-  return Object.fromEntries(SELECTION_NAMES.map((name) => [name, place[name]])) as Selection;
 }

@@ -42,7 +42,12 @@ function ofFunction(row: TableRow, place: ExplorePlace, go: ExploreGo): Action[]
   const binary = row.key['binary'] ?? '';
   return [
     ...(unnamed && row.key['kind'] !== 'marker'
-      ? [{ text: `Symbols of ${binary}`, href: linkTo(SYMBOLS, {}, { show: 'all', find: binary.slice(0, 200) }) }]
+      ? [
+          {
+            text: `Symbols of ${binary}`,
+            href: linkTo(SYMBOLS, {}, { show: 'all', find: binary.slice(0, 200) }),
+          },
+        ]
       : []),
     { text: 'Keep stacks containing it', run: () => go({ focus: exactly }) },
     { text: 'Drop stacks containing it', run: () => go({ ignore: either(place.ignore, exactly) }) },

@@ -69,10 +69,10 @@ describe('links between pages', () => {
   const explored = { ...HOME, select: '{a="b"}', from: 'now-7d', view: 'flame' as const, node: 'x' };
 
   it('keep the selection, and nothing that the other page lacks', () => {
-    expect(linkTo(FUNCTION, explored, {}, 17)).toBe(`/fn/17?from=now-7d&select=${encodeURIComponent('{a="b"}')}`);
-    expect(linkTo(COMPARE, explored, { base_from: 'now-2d' })).toContain(
-      'base_from=now-2d',
+    expect(linkTo(FUNCTION, explored, {}, 17)).toBe(
+      `/fn/17?from=now-7d&select=${encodeURIComponent('{a="b"}')}`,
     );
+    expect(linkTo(COMPARE, explored, { base_from: 'now-2d' })).toContain('base_from=now-2d');
   });
 
   it('escape names in paths', () => {
