@@ -124,10 +124,11 @@ export function deepestDrawn(tree: FlameTree, view: View): number {
   return deepest;
 }
 
-/** At which edges of the canvas rows are hidden, for a tree drawn down to this depth. */
-export function hiddenBeyond(view: View, deepest: number): { top: boolean; bottom: boolean } {
-  const root = view.scroll > 0;
-  const leaves = maxScroll(view, deepest) > view.scroll;
+/** How many rows are hidden beyond the canvas' edges, also in part, for a tree drawn down to this depth. */
+export function hiddenBeyond(view: View, deepest: number): { top: number; bottom: number } {
+  const rows = (pixels: number): number => Math.max(0, Math.ceil(pixels / ROW_HEIGHT));
+  const root = rows(view.scroll);
+  const leaves = rows(maxScroll(view, deepest) - view.scroll);
   return view.upward ? { top: leaves, bottom: root } : { top: root, bottom: leaves };
 }
 

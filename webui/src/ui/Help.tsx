@@ -21,7 +21,7 @@ const FLAME: [string[], string][] = [
   [['←', '→'], 'to the heavier, to the lighter sibling'],
   [['Enter'], 'zoom to the frame'],
   [['Backspace'], 'zoom out to the caller'],
-  [['Esc'], 'all stacks'],
+  [['Esc'], 'clear the highlight; without one, all stacks'],
 ];
 
 export function Help({ open, close }: { open: boolean; close: () => void }) {
