@@ -1,6 +1,7 @@
 /** Requests to `/api/v1`. Each resolves to the response or throws an ApiProblem. */
 import createClient from 'openapi-fetch';
-import { decodeFlame, FLAME_MEDIA_TYPE, type FlameAnswer } from '../flame/decode.ts';
+import { FLAME_MEDIA_TYPE, type FlameAnswer } from '../flame/decode.ts';
+import { decodeAside, prepareDecoding } from '../flame/decodeAside.ts';
 import type { DiffQuery } from '../compare/base.ts';
 import type { SelectionQuery, Sort } from '../selection/place.ts';
 import { problemOf, unreachable } from './problem.ts';
@@ -98,11 +99,17 @@ export async function removeFile(key: string, sha256: string): Promise<void> {
   await answerOf(api.DELETE('/api/v1/symbols/{key}/{sha256}', { params: { path }, signal }), signal);
 }
 
-export async function askFlame(
-  query: SelectionQuery & { nodes: number },
-  signal: AbortSignal,
-): Promise<FlameAnswer<FlameSummary>> {
+export interface FlameQuery extends SelectionQuery {
+  nodes: number;
+  /** Share of the root's weight below which frames are cut off. */
+  min_share?: number;
+  /** Ids of the functions on the path to the subtree that is wanted, separated by commas. */
+  root?: string;
+}
+
+export async function askFlame(query: FlameQuery, signal: AbortSignal): Promise<FlameAnswer<FlameSummary>> {
+  prepareDecoding();
   const headers = { Accept: FLAME_MEDIA_TYPE };
   const asked = api.GET('/api/v1/flame', { params: { query }, headers, parseAs: 'arrayBuffer', signal });
-  return decodeFlame<FlameSummary>(await answerOf<ArrayBuffer>(asked, signal));
+  return decodeAside<FlameSummary>(await answerOf<ArrayBuffer>(asked, signal));
 }
