@@ -11,6 +11,7 @@ import { usePlace } from '../../app/usePlace.ts';
 import { unionOf } from '../../flame/union.ts';
 import { FlamePanel } from '../../flame-panel/FlamePanel.tsx';
 import { STEP_MATCH } from '../../flame-panel/FlameView.tsx';
+import { useFlameTree } from '../../flame-panel/useFlameTree.ts';
 import { selectionOf } from '../../selection/selection.ts';
 import { matchesFind, matchesMark } from '../../table/marks.ts';
 import { TablePanel } from '../../table/TablePanel.tsx';
@@ -18,7 +19,7 @@ import { Segments } from '../../ui/Segments.tsx';
 import { Empty } from '../../ui/states/Empty.tsx';
 import { AboutNumbers } from './AboutNumbers.tsx';
 import { FindField } from './FindField.tsx';
-import { useFlame, useTable } from './queries.ts';
+import { useTable } from './queries.ts';
 
 const VIEWS = [
   { value: 'table', text: 'Table' },
@@ -34,7 +35,10 @@ export function ExplorePage() {
   const hasTable = place.view === 'table' || place.view === 'both';
   const hasFlame = place.view === 'flame' || place.view === 'both';
   const table = useTable(place, hasTable);
-  const flame = useFlame(place, hasFlame);
+  const flame = useFlameTree(selectionOf(place, asOf), screen.width, place.node, {
+    enabled: hasFlame,
+    whole: place.find !== '' || place.mark !== '',
+  });
   const answer =
     (hasTable ? table.data?.pages.at(-1) : undefined) ?? (hasFlame ? flame.data?.head : undefined);
   const price = status.data?.price_per_core_hour ?? null;

@@ -1,18 +1,13 @@
 /** The explore page's questions. */
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { answerOf, api, read, type QueryOf } from '../../api/client.ts';
-import type { FlameSummary } from '../../api/types.ts';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { read, type QueryOf } from '../../api/client.ts';
 import { useAsOf } from '../../app/asOf.tsx';
 import type { ExplorePlace } from '../../app/pages.ts';
-import { decodeFlame, FLAME_MEDIA_TYPE } from '../../flame/decode.ts';
-import { selectionOf, type SelectionQuery } from '../../selection/selection.ts';
+import { selectionOf } from '../../selection/selection.ts';
 
 const PAGE = 200;
 /** Rows that are fetched for a search by regular expression in the page: the server finds only plain text. */
 const REGEX_PAGE = 5000;
-/** Requested frames, the server's maximum: deep stacks of few samples each make many. */
-const FLAME_NODES = 200_000;
-
 export function useTable(place: ExplorePlace, enabled: boolean) {
   const { asOf } = useAsOf();
   const find = place.regex ? '' : place.find;
@@ -38,24 +33,4 @@ export function useTable(place: ExplorePlace, enabled: boolean) {
     meta: { ranged: true },
     enabled,
   });
-}
-
-export function useFlame(place: ExplorePlace, enabled: boolean) {
-  const { asOf } = useAsOf();
-  const question = { ...selectionOf(place, asOf), nodes: FLAME_NODES };
-  return useQuery({
-    queryKey: ['/api/v1/flame', question],
-    queryFn: ({ signal }) => readFlame(question, signal),
-    placeholderData: keepPreviousData,
-    staleTime: Infinity,
-    meta: { ranged: true },
-    structuralSharing: false, // typed arrays: comparing them costs more than drawing them
-    enabled,
-  });
-}
-
-async function readFlame(query: SelectionQuery & { nodes: number }, signal: AbortSignal) {
-  const headers = { Accept: FLAME_MEDIA_TYPE };
-  const reply = api.GET('/api/v1/flame', { params: { query }, headers, parseAs: 'arrayBuffer', signal });
-  return decodeFlame<FlameSummary>(await answerOf<ArrayBuffer>(reply, signal));
 }
