@@ -11,16 +11,23 @@ import { diffQuery, swapped } from '../../selection/base.ts';
 import { rfc3339, absolute } from '../../selection/time.ts';
 import { Segments } from '../../ui/Segments.tsx';
 import { Answered } from '../../ui/states/Answered.tsx';
-import { TableSkeleton } from '../../ui/states/Skeleton.tsx';
+import { FlameSkeleton, TableSkeleton } from '../../ui/states/Skeleton.tsx';
 import { BaseChoice } from './BaseChoice.tsx';
 import './compare.css';
 import { DiffPanel } from './DiffPanel.tsx';
+import { FlameDiff } from './FlameDiff.tsx';
 import { NoBase } from './NoBase.tsx';
 import { Sides } from './Sides.tsx';
 
-const VIEWS = [{ value: 'table', text: 'Table' }] as const;
+const VIEWS = [
+  { value: 'table', text: 'Table' },
+  { value: 'flame', text: 'Flame graph' },
+] as const;
+/** Frames of the merged call trees; lighter ones are left out and counted. */
+const FLAME_NODES = 20_000;
 /** Requested rows of a comparison: those with the largest changes. */
 const DIFF_ROWS = 500;
+const FORMATS = [...ROW_FORMATS, 'pprof', 'collapsed'];
 
 export function ComparePage() {
   const [place, go] = usePlace(COMPARE);
@@ -28,6 +35,13 @@ export function ComparePage() {
   const status = useStatus();
   const query = { ...diffQuery(place, asOf), by: place.by, limit: DIFF_ROWS, share: place.column };
   const diff = useAnswer('/api/v1/diff', query, { enabled: place.view === 'table' });
+  const flameQuery = { ...diffQuery(place, asOf), nodes: FLAME_NODES };
+  const flame = useAnswer('/api/v1/flame-diff', flameQuery, { enabled: place.view === 'flame' });
+  const shown = { place, go: (...change: Parameters<typeof go>) => go(...change) };
+  const share =
+    place.view === 'flame'
+      ? { route: '/api/v1/flame-diff', query: flameQuery, formats: FORMATS }
+      : { route: '/api/v1/diff', query, formats: FORMATS };
   const swap = (): void => go(swapped(place));
   useKeys(
     'This page',
@@ -45,8 +59,8 @@ export function ComparePage() {
       className="compare"
       place={place}
       go={go}
-      share={{ route: '/api/v1/diff', query, formats: [...ROW_FORMATS, 'pprof', 'collapsed'] }}
-      busy={diff.isFetching}
+      share={share}
+      busy={diff.isFetching || flame.isFetching}
     >
       <h1 className="sr-only">Compare two selections</h1>
       <div className="tools">
@@ -54,24 +68,30 @@ export function ComparePage() {
         <span className="spacer" />
         <Segments label="view" value={place.view} options={VIEWS} onChange={(view) => go({ view })} />
       </div>
-      <section className="panel table" aria-label="comparison">
-        <Answered
-          query={diff}
-          what="the comparison"
-          skeleton={<TableSkeleton />}
-          shown={{ place, go: (change, how) => go(change, how) }}
-        >
-          {(answer) => (
-            <>
-              <Sides answer={answer} swap={swap} />
-              {answer.base_totals.samples === 0 ? (
-                <NoBase answer={answer} halves={() => go(halvesOf(place, asOf))} />
-              ) : (
-                <DiffPanel answer={answer} place={place} go={go} status={status.data} />
-              )}
-            </>
-          )}
-        </Answered>
+      <section className={place.view === 'flame' ? 'panel flame' : 'panel table'} aria-label="comparison">
+        {place.view === 'flame' ? (
+          <Answered query={flame} what="the call trees" skeleton={<FlameSkeleton />} shown={shown}>
+            {(answer) => (
+              <>
+                <Sides answer={answer} swap={swap} />
+                <FlameDiff answer={answer} place={place} go={go} />
+              </>
+            )}
+          </Answered>
+        ) : (
+          <Answered query={diff} what="the comparison" skeleton={<TableSkeleton />} shown={shown}>
+            {(answer) => (
+              <>
+                <Sides answer={answer} swap={swap} />
+                {answer.base_totals.samples === 0 ? (
+                  <NoBase answer={answer} halves={() => go(halvesOf(place, asOf))} />
+                ) : (
+                  <DiffPanel answer={answer} place={place} go={go} status={status.data} />
+                )}
+              </>
+            )}
+          </Answered>
+        )}
       </section>
     </SelectionPage>
   );

@@ -8,7 +8,7 @@ import { isOfFrames, matchesFind, titleOf } from '../../table/marks.ts';
 import { Segments } from '../../ui/Segments.tsx';
 import { changeOf, inOrder, isShown, ONLY, type ChangedRow, type Unit } from './change.ts';
 import { DiffTable } from './DiffTable.tsx';
-import { sidesOf } from './sides.ts';
+import { shortSidesOf } from './sides.ts';
 import { Verdict } from './Sides.tsx';
 
 const COLUMNS = [
@@ -70,7 +70,7 @@ export function DiffPanel({ answer, place, go, status }: Props) {
         />
         {unit !== wanted && <span className="note warn">This event has no {wanted}: shares are shown.</span>}
       </div>
-      <Verdict answer={answer} />
+      <Verdict answer={answer} unit={unit} />
       {rows.length === 0 ? (
         <div className="state">
           <p className="sentence">
@@ -90,7 +90,7 @@ export function DiffPanel({ answer, place, go, status }: Props) {
           rowsTotal={answer.rows_total}
           by={answer.by}
           unit={unit}
-          sides={sidesOf(answer.selection, answer.base)}
+          sides={shortSidesOf(answer.selection, answer.base)}
           place={place}
           go={go}
           missing={missing}

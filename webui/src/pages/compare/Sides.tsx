@@ -2,6 +2,7 @@
 import type { DiffAnswer, SelectionEcho, Totals } from '../../api/types.ts';
 import { limitsOf, summaryOf } from '../../estimates/summary.ts';
 import { count, plural } from '../../selection/numbers.ts';
+import type { Unit } from './change.ts';
 import { sidesOf } from './sides.ts';
 
 interface Compared {
@@ -49,7 +50,7 @@ function Side({ word, name, totals, unit }: { word: string; name: string; totals
 }
 
 /** The number of significant changes, and which changes would have been found. */
-export function Verdict({ answer }: { answer: DiffAnswer }) {
+export function Verdict({ answer, unit }: { answer: DiffAnswer; unit: Unit }) {
   const significant = answer.rows.filter((row) => row.significant).length;
   const { power, part, interval_level: level } = answer;
   if (answer.rows.every((row) => row.q === null))
@@ -62,7 +63,13 @@ export function Verdict({ answer }: { answer: DiffAnswer }) {
       rows changed significantly{significant > 0 && ' (about 1 in 20 of them by chance)'}.{' '}
       {power &&
         `With this much data, a ${percentOf(power.share)} row that becomes ${power.factor}× heavier is detected ${Math.round(100 * power.power)} % of the time.`}{' '}
-      {level !== null && (
+      {unit !== 'share' && (
+        <span className="note">
+          Of shares. Colours below are of {unit}: each interval is of its row alone (95 %), so about 1 in 20
+          unchanged rows is coloured.
+        </span>
+      )}
+      {unit === 'share' && level !== null && (
         <span className="note">
           Grey rows: not significant after testing {count(answer.rows.length)} rows at once. Intervals have a
           level of {Number((100 * level).toPrecision(4))} % and exclude 0 exactly for the coloured rows.
