@@ -41,7 +41,8 @@ const STEPS = [0.05, 0.15, 0.35, 0.6] as const;
 export function stepOf(after: number, before: number): number {
   if (after + before === 0) return 0;
   const part = (after - before) / (after + before);
-  return Math.sign(part) * STEPS.filter((step) => Math.abs(part) >= step).length;
+  const size = STEPS.filter((step) => Math.abs(part) >= step).length;
+  return part < 0 && size > 0 ? -size : size;
 }
 
 function colour(step: number, palette: Palette): string {
