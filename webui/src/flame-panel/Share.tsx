@@ -10,18 +10,27 @@ interface Props {
   scale: FrameScale;
 }
 
+interface SharesProps extends Omit<Props, 'weight'> {
+  /** Whether `self` of the tree's nodes is CPU time; not in trees of callers. */
+  hasSelf?: boolean;
+}
+
 /** Total and self of a frame, as terms of a list. */
-export function Shares({ tree, node, scale }: Omit<Props, 'weight'>) {
+export function Shares({ tree, node, scale, hasSelf = true }: SharesProps) {
   return (
     <>
       <dt>total</dt>
       <dd>
         <Share tree={tree} node={node} weight={tree.total[node]} scale={scale} />
       </dd>
-      <dt>self</dt>
-      <dd>
-        <Share tree={tree} node={node} weight={tree.self[node]} scale={scale} />
-      </dd>
+      {hasSelf && (
+        <>
+          <dt>self</dt>
+          <dd>
+            <Share tree={tree} node={node} weight={tree.self[node]} scale={scale} />
+          </dd>
+        </>
+      )}
     </>
   );
 }
