@@ -7,7 +7,7 @@ from typing import TypedDict
 import numpy as np
 
 from analysis import estimate
-from analysis.diff import Diff, compare, difference
+from analysis.diff import Comparison, Diff, comparison, difference, judge
 from storage.arrays import Float, Int64
 from storage.query.answers.diff import DiffAnswer, DiffRow, Power
 from storage.query.answers.figures import Interval, in_units
@@ -132,6 +132,20 @@ class Compared:
         return None if self.result is None else self.result.level
 
 
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """As `Compared`, before its rows are judged together with those of other comparisons."""
+
+    sides: tuple[Side, Side]
+    places: tuple[Int64, Int64]
+    contributions: tuple[PerVisit, PerVisit]
+    """The units of each side's visits in the rows."""
+    shares: tuple[list[float], list[float]]
+    rows_total: int
+    test: Comparison | None
+    """None: one of the sides is not a random sample."""
+
+
 def compared(
     reading: Reading, a: Samples, b: Samples, by: Sequence[str], *, limit: int, own: bool = False
 ) -> Compared:
@@ -139,17 +153,45 @@ def compared(
 
     The samples of both must have been read visit by visit, with the labels among `by`.
     """
+    (found,) = judged([matched(reading, a, b, by, limit=limit, own=own)])
+    return found
+
+
+def matched(
+    reading: Reading,
+    a: Samples,
+    b: Samples,
+    by: Sequence[str],
+    *,
+    limit: int,
+    own: bool = False,
+    part: float = 1.0,
+) -> Matched:
+    """As `compared`, not judged; `part` is the share of a comparison's time that its test may take, 0…1."""
     sides = (Side.of(reading, a, by), Side.of(reading, b, by))
     shares = [side.shares(own=own) for side in sides]
     places, rows_total = heaviest((sides[0].rows, sides[1].rows), shares, limit)
-    first, second = places
-    contributions = [side.contributions(place, own=own) for side, place in zip(sides, places, strict=True)]
+    first, second = (
+        side.contributions(place, own=own) for side, place in zip(sides, places, strict=True)
+    )
     a_share, b_share = (
         [float(share[p]) if p >= 0 else 0.0 for p in place.tolist()]
         for share, place in zip(shares, places, strict=True)
     )
-    result, levels = _result(sides, contributions), _levels(sides, contributions)
-    scale = a.kind.seconds_per_unit
+    test = _test(sides, (first, second), part)
+    return Matched(sides, places, (first, second), (a_share, b_share), rows_total, test)
+
+
+def judged(found: Sequence[Matched]) -> list[Compared]:
+    """The comparisons, with false discoveries controlled over the rows of all of them together (docs/numbers.md)."""
+    results = iter(judge([one.test for one in found if one.test is not None]))
+    return [_judged(one, None if one.test is None else next(results)) for one in found]
+
+
+def _judged(found: Matched, result: Diff | None) -> Compared:
+    sides, (first, second), (a_share, b_share) = found.sides, found.places, found.shares
+    levels = _levels(sides, found.contributions)
+    scale = sides[0].samples.kind.seconds_per_unit
     rows = tuple(
         DiffRow(
             key=_row_key(sides, place),
@@ -162,7 +204,7 @@ def compared(
         )
         for i, place in enumerate(zip(first.tolist(), second.tolist(), strict=True))
     )
-    return Compared(sides, places, result, rows, rows_total)
+    return Compared(sides, found.places, result, rows, found.rows_total)
 
 
 def visit_numbers(sides: Sequence[Side]) -> list[Int64]:
@@ -171,14 +213,14 @@ def visit_numbers(sides: Sequence[Side]) -> list[Int64]:
     return np.split(number.astype(np.int64), [len(sides[0].visits)])
 
 
-def _result(sides: Sequence[Side], contributions: Sequence[PerVisit]) -> Diff | None:
+def _test(sides: Sequence[Side], contributions: Sequence[PerVisit], part: float) -> Comparison | None:
     if any(side.visits.design.weights is None for side in sides):
         return None
     tables = [
         visit_table(side.visits, found, key)
         for side, found, key in zip(sides, contributions, visit_numbers(sides), strict=True)
     ]
-    return compare(tables[0], tables[1], seed=_SEED)
+    return comparison(tables[0], tables[1], seed=_SEED, part=part)
 
 
 _Levels = tuple[Interval, Interval, Interval]
