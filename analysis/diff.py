@@ -123,10 +123,13 @@ def judge(found: Sequence[Comparison], *, factor: float = 1.5, share: float = 0.
     joint = benjamini_hochberg(np.concatenate(p))
     wrong = error_rate(joint)
     qs = np.split(joint, np.cumsum([len(of) for of in p])[:-1])
-    return [_judged(one, q, wrong, len(joint), factor, share) for one, q in zip(found, qs, strict=True)]
+    return [
+        _judged(one, q, wrong, rows=len(joint), factor=factor, share=share)
+        for one, q in zip(found, qs, strict=True)
+    ]
 
 
-def _judged(found: Comparison, q: Float, wrong: float, rows: int, factor: float, share: float) -> Diff:
+def _judged(found: Comparison, q: Float, wrong: float, *, rows: int, factor: float, share: float) -> Diff:
     """One comparison; `wrong` is 1 − the level of intervals, `rows` the number of rows tested at once."""
     a, b = found.tables
     shares_a, shares_b = found.shares

@@ -79,8 +79,6 @@ def sights(scope: Int64, value: Int64, visit: Int64, time: Float) -> list[Sight]
     return found
 
 
-
-
 def _chance(visits: int, before: int, seen: int) -> float:
     """C(visits − before, seen) / C(visits, seen)."""
     if seen > visits - before:

@@ -171,9 +171,7 @@ def matched(
     sides = (Side.of(reading, a, by), Side.of(reading, b, by))
     shares = [side.shares(own=own) for side in sides]
     places, rows_total = heaviest((sides[0].rows, sides[1].rows), shares, limit)
-    first, second = (
-        side.contributions(place, own=own) for side, place in zip(sides, places, strict=True)
-    )
+    first, second = (side.contributions(place, own=own) for side, place in zip(sides, places, strict=True))
     a_share, b_share = (
         [float(share[p]) if p >= 0 else 0.0 for p in place.tolist()]
         for share, place in zip(shares, places, strict=True)
