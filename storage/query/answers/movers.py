@@ -93,8 +93,15 @@ class Release(Answer):
 class ComparedRelease(Release):
     """A comparison of two versions of an application within the selection."""
 
-    visits: Annotated[int, Field(description="Visits that saw the version.")]
-    previous_visits: Annotated[int, Field(description="Visits that saw the previous version.")]
+    visits: Annotated[int, Field(description="Compared visits that saw the version.")]
+    previous_visits: Annotated[int, Field(description="Compared visits that saw the previous version.")]
+    same_time: Annotated[
+        bool,
+        Field(
+            description="The visits are of the time in which both versions ran. False: that time has too few visits, so all "
+            "of the range are compared, and what depends on the time of day or week may differ."
+        ),
+    ]
     share: Annotated[Share, Field(description="Estimated share of the version in the selection.")]
     examined: Annotated[int, Field(description="Number of compared rows.")]
     significant: Annotated[int, Field(description="Number of rows that changed significantly.")]

@@ -7,18 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.arrays import Float, Int64
-from storage.query.estimation.visit_evidence import Visits
+from storage.arrays import Int64
 from storage.query.reading import Reading
+from storage.query.releases.profile_labels import ProfileLabels
 from storage.query.releases.profile_subset import subset
 from storage.query.releases.sightings import Sight, sights
 from storage.query.samples import Samples
 from storage.query.selections.matchers import APPLICATION
-from storage.query.selections.selection import Selection
 
 VERSION = "version"
 ENOUGH_VISITS = 8
 """Fewest visits of each version for a comparison."""
+_KERNEL_THREAD = "["
+"""Beginning of the names of kernel threads (`storage.ingest.process_labels`)."""
 _DIGITS = re.compile(r"(\d+)")
 
 
@@ -54,48 +55,28 @@ class Application:
         return None
 
 
-def applications(reading: Reading, selection: Selection, samples: Samples) -> list[Application]:
-    """The applications that have versions, heaviest first.
+def applications(reading: Reading, labels: ProfileLabels) -> list[Application]:
+    """The applications that have versions, heaviest first; `labels` are `application` and `version` of profiles.
 
-    `samples` are the selection's, read visit by visit with the labels `application` and `version`.
+    Kernel threads are left out: their version is that of the kernel, which a roll-out of theirs would repeat.
     """
-    profiles, evidence = samples.profiles, samples.evidence
-    if not isinstance(evidence, Visits):
-        raise TypeError("versions are seen by single visits")
-    if not len(profiles):
+    if not len(labels.profiles):
         return []
-    weighted = profiles.units * evidence.weight[profiles.visit]
-    return applications_of(
-        profiles.label(APPLICATION),
-        profiles.label(VERSION),
-        profiles.visit,
-        time=reading.visit_times(selection).of(evidence.id),
-        weighted=weighted,
-        names=names_of(reading, APPLICATION, profiles.label(APPLICATION)),
-        versions=names_of(reading, VERSION, profiles.label(VERSION)),
-    )
-
-
-def applications_of(
-    application: Int64,
-    version: Int64,
-    visit: Int64,
-    *,
-    time: Float,
-    weighted: Float,
-    names: Mapping[int, str],
-    versions: Mapping[int, str],
-) -> list[Application]:
-    """As `applications`; `time` is by visit, `weighted` and the labels' ids are by profile."""
-    units: dict[tuple[int, int], float] = defaultdict(float)
+    application, version = labels.label(APPLICATION), labels.label(VERSION)
+    names, versions = (names_of(reading, *one) for one in ((APPLICATION, application), (VERSION, version)))
     pairs, which = np.unique(np.stack((application, version)), axis=1, return_inverse=True)
-    sums = np.bincount(which.ravel(), weights=weighted, minlength=pairs.shape[1])
-    for one, other, amount in zip(*pairs.tolist(), sums.tolist(), strict=True):
-        units[one, other] = amount
+    units = dict(
+        zip(
+            map(tuple, pairs.T.tolist()),
+            np.bincount(which.ravel(), weights=labels.weighted, minlength=pairs.shape[1]).tolist(),
+            strict=True,
+        )
+    )
     found: dict[int, list[Version]] = defaultdict(list)
-    for sight in sights(application, version, visit, time):
-        if versions[sight.value]:
-            found[sight.scope].append(Version(versions[sight.value], sight, units[sight.scope, sight.value]))
+    for sight in sights(application, version, labels.visit, labels.time):
+        name = versions[sight.value]
+        if name and not names[sight.scope].startswith(_KERNEL_THREAD):
+            found[sight.scope].append(Version(name, sight, units[sight.scope, sight.value]))
     made = [Application(names[id_], id_, newest_first(of)) for id_, of in found.items()]
     return sorted(made, key=lambda one: (-one.weighted, one.name))
 
