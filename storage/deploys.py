@@ -100,4 +100,4 @@ def _found(rows: Iterable[Row[Any]]) -> list[Deploy]:
 
 
 def _deploy(row: Row[Any]) -> Deploy:
-    return Deploy(*row)
+    return Deploy(**{column.name: getattr(row, column.name) for column in _COLUMNS})

@@ -6,7 +6,7 @@ from typing import Literal
 from storage.query.answers.diff import DiffRow
 from storage.query.answers.figures import Figure
 from storage.query.answers.releases import ChangedFunction, ReleaseComparison
-from storage.query.shapes.diff import Compared
+from storage.query.shapes.diff import Judged
 
 MOST_FUNCTIONS = 10
 """Changed functions in an answer; their number is stated in full."""
@@ -44,7 +44,7 @@ def untested(sides: Sides) -> ReleaseComparison:
     )
 
 
-def comparison_of(sides: Sides, found: Compared, cores: float | None, part: float = 1.0) -> ReleaseComparison:
+def comparison_of(sides: Sides, found: Judged, cores: float | None, part: float = 1.0) -> ReleaseComparison:
     """The comparison of judged rows; `cores` is the mean number of cores of the first side, `part` that of visits read."""
     changed = [row for row in found.by_difference if row.significant]
     functions = [_changed(row, cores) for row in changed]

@@ -97,11 +97,33 @@ def newest_first(found: Sequence[Version]) -> tuple[Version, ...]:
     return tuple(sorted(found, key=order, reverse=True))
 
 
-def of_version(samples: Samples, application: Application, version: Version) -> Samples:
-    """The samples of one version, as if matchers had selected it."""
-    profiles = samples.profiles
-    keep = (profiles.label(APPLICATION) == application.id) & (profiles.label(VERSION) == version.sight.value)
-    return subset(samples, keep)
+@dataclass(frozen=True, slots=True)
+class VersionSamples:
+    """The samples of two versions of an application, as if matchers had selected each."""
+
+    newer: Samples
+    older: Samples
+    same_time: bool
+    """They are of the time in which both versions ran; else that time has too few visits of one of them."""
+
+    @classmethod
+    def of(
+        cls, samples: Samples, labels: ProfileLabels, application: Application, pair: tuple[Version, Version]
+    ) -> "VersionSamples":
+        """Those of a pair; `labels` are those of the samples.
+
+        Work changes over a day, and an old version has run at other times than a new one. So visits before the first
+        sight of the newer version and after the last of the older one are left out.
+        """
+        time = labels.time[labels.visit]
+        together = (time >= pair[0].sight.first) & (time <= pair[1].sight.last)
+        of_application = labels.label(APPLICATION) == application.id
+        keep = [of_application & (labels.label(VERSION) == one.sight.value) for one in pair]
+        same_time = all(len(np.unique(labels.visit[one & together])) >= ENOUGH_VISITS for one in keep)
+        if same_time:
+            keep = [one & together for one in keep]
+        newer, older = (subset(samples, one) for one in keep)
+        return cls(newer, older, same_time)
 
 
 def names_of(reading: Reading, label: str, ids: Int64) -> Mapping[int, str]:

@@ -95,16 +95,23 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """The heaviest rows of either of two selections, and the visits' evidence for their differences."""
+class Unjudged:
+    """Compared rows before they are judged together with those of other comparisons."""
 
-    sides: tuple[Side, Side]
-    places: tuple[Int64, Int64]
-    """Place of each row on both sides; −1: the side does not have it."""
+    rows: tuple[DiffRow, ...]
+    """Without p, q and interval."""
+    rows_total: int
+    test: Comparison | None
+    """None: one of the sides is not a random sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The heaviest rows of either of two selections, with the evidence for their differences."""
+
     result: Diff | None
     """None: one of the sides is not a random sample."""
     rows: tuple[DiffRow, ...]
-    """In the order of `places`."""
     rows_total: int
 
     @property
@@ -133,17 +140,21 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
-    """As `Compared`, before its rows are judged together with those of other comparisons."""
+class Compared(Judged):
+    """A judged comparison with its sides."""
 
     sides: tuple[Side, Side]
     places: tuple[Int64, Int64]
-    contributions: tuple[PerVisit, PerVisit]
-    """The units of each side's visits in the rows."""
-    shares: tuple[list[float], list[float]]
-    rows_total: int
-    test: Comparison | None
-    """None: one of the sides is not a random sample."""
+    """Place of each row on both sides; −1: the side does not have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """An unjudged comparison with its sides."""
+
+    sides: tuple[Side, Side]
+    places: tuple[Int64, Int64]
+    unjudged: Unjudged
 
 
 def compared(
@@ -176,20 +187,8 @@ def matched(
         [float(share[p]) if p >= 0 else 0.0 for p in place.tolist()]
         for share, place in zip(shares, places, strict=True)
     )
-    test = _test(sides, (first, second), part)
-    return Matched(sides, places, (first, second), (a_share, b_share), rows_total, test)
-
-
-def judged(found: Sequence[Matched]) -> list[Compared]:
-    """The comparisons, with false discoveries controlled over the rows of all of them together (docs/numbers.md)."""
-    results = iter(judge([one.test for one in found if one.test is not None]))
-    return [_judged(one, None if one.test is None else next(results)) for one in found]
-
-
-def _judged(found: Matched, result: Diff | None) -> Compared:
-    sides, (first, second), (a_share, b_share) = found.sides, found.places, found.shares
-    levels = _levels(sides, found.contributions)
-    scale = sides[0].samples.kind.seconds_per_unit
+    levels = _levels(sides, (first, second))
+    scale = a.kind.seconds_per_unit
     rows = tuple(
         DiffRow(
             key=_row_key(sides, place),
@@ -197,12 +196,31 @@ def _judged(found: Matched, result: Diff | None) -> Compared:
             a_share=a_share[i],
             b_share=b_share[i],
             delta=a_share[i] - b_share[i],
-            **_evidence(result, i),
+            **_evidence(None, i),
             **_cores(None if levels is None else levels[i], scale),
         )
-        for i, place in enumerate(zip(first.tolist(), second.tolist(), strict=True))
+        for i, place in enumerate(zip(*(one.tolist() for one in places), strict=True))
     )
-    return Compared(sides, found.places, result, rows, found.rows_total)
+    return Matched(sides, places, Unjudged(rows, rows_total, _test(sides, (first, second), part)))
+
+
+def judged(found: Sequence[Matched]) -> list[Compared]:
+    """As `judged_rows`, with the sides of each comparison."""
+    return [
+        Compared(one.result, one.rows, one.rows_total, match.sides, match.places)
+        for match, one in zip(found, judged_rows([match.unjudged for match in found]), strict=True)
+    ]
+
+
+def judged_rows(found: Sequence[Unjudged]) -> list[Judged]:
+    """The comparisons, with false discoveries controlled over the rows of all of them together (docs/numbers.md)."""
+    results = iter(judge([one.test for one in found if one.test is not None]))
+    made = []
+    for one in found:
+        result = None if one.test is None else next(results)
+        rows = tuple(replace(row, **_evidence(result, i)) for i, row in enumerate(one.rows))
+        made.append(Judged(result, rows, one.rows_total))
+    return made
 
 
 def visit_numbers(sides: Sequence[Side]) -> list[Int64]:
