@@ -127,6 +127,7 @@ def deploys_router(service: DeployService, access: Access, limiter: CapacityLimi
     @router.delete(
         "/deploys/{deploy_id}",
         summary="Delete the mark of a deploy",
+        description="Afterwards, /changes no longer lists it. Profiles and first sights are not affected.",
         response_model=RemovedMark,
         responses=_only(401, 403, 404, 422, 503),
     )
