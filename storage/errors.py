@@ -12,10 +12,12 @@
     │   ├── UnknownMachine          user: name a machine of the inventory
     │   ├── UnknownCampaign         user: name a campaign
     │   ├── UnknownExperiments      user: name a set of experiments
+    │   ├── UnknownDeploy           user: name the mark of a deploy
     │   └── UnknownVisit            developer: the visit row must be written first
     ├── MachineExists               user: choose another name, or replace it
     ├── ExperimentsExist            user: choose another name, or replace them
     ├── TooManyExperiments          operator: remove unused sets
+    ├── TooManyDeploys              operator: remove old marks
     ├── VisitEnded                  developer: a capture must be recorded before its visit is finished
     ├── ArchiveError
     │   ├── ArchiveUnavailable      operator: check the archive's URL, rights and disk
@@ -86,6 +88,10 @@ class UnknownExperiments(Unknown):
     """No set of experiments has this name."""
 
 
+class UnknownDeploy(Unknown):
+    """No mark of a deploy has this id."""
+
+
 class UnknownVisit(Unknown):
     """No visit has this id."""
 
@@ -100,6 +106,10 @@ class ExperimentsExist(StorageError):
 
 class TooManyExperiments(StorageError):
     """The maximum number of sets is reached."""
+
+
+class TooManyDeploys(StorageError):
+    """The maximum number of marks of deploys is reached."""
 
 
 class VisitEnded(StorageError):

@@ -25,6 +25,7 @@ from services.api.symbols import CONCURRENT_INSPECTIONS, CONCURRENT_SOURCES
 from services.certificates.served_pair import ServedPair, check_pair
 from services.data_api.grpc_server import DataListen, check_data_exposure
 from services.data_api.lifecycle import EndingStreams, open_stream_service, serve_streams
+from services.deploys.deploy_service import DeployService
 from services.errors import CannotStart, SettingsProblem
 from services.experiments.experiment_service import ExperimentService
 from services.symbols.symbol_service import SymbolService
@@ -179,6 +180,7 @@ def serve(
             connections=pool.checkedout if isinstance(pool := engine.pool, QueuePool) else None,
             data=service,
             experiments=ExperimentService(engine),
+            deploys=DeployService(engine),
         )
         config = uvicorn.Config(
             app,

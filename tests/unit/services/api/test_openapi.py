@@ -45,6 +45,7 @@ def test_everything_is_described(description: dict):
             *("symbols", "symbols/{key}", "symbols/{key}/{sha256}", "debug-files", "sources", "source"),
             *("reprocessings", "data/profiles", "data/captures"),
             *("experiments", "experiments/{name}"),
+            *("changes", "releases", "regressions", "deploys", "deploys/{deploy_id}"),
             *(f"analysis/{model}" for model in MODELS),
         )
     }
