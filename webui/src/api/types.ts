@@ -21,5 +21,15 @@ export type SymbolFile = Schemas['SymbolFile'];
 export type UploadAnswer = Schemas['UploadAnswer'];
 export type UploadTerms = Schemas['UploadTerms'];
 export type ReprocessingAnswer = Schemas['ReprocessingAnswer'];
+export type ReleasesAnswer = Schemas['ReleasesAnswer'];
+export type ReleasedApplication = Schemas['ReleasedApplication'];
+export type ReleaseComparison = Schemas['ReleaseComparison'];
+export type ChangedFunction = Schemas['ChangedFunction'];
+export type ChangesAnswer = Schemas['ChangesAnswer'];
+export type Change = Schemas['Change'];
+export type RegressionsAnswer = Schemas['RegressionsAnswer'];
+export type MoversAnswer = Schemas['MoversAnswer'];
+export type Mover = Schemas['Mover'];
+export type Figure = Schemas['Figure'];
 /** The JSON part of the binary flame graph. */
 export type FlameSummary = Omit<Schemas['FlameAnswer'], 'nodes'>;

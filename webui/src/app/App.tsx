@@ -11,7 +11,12 @@ import { PageFailure } from './PageFailure.tsx';
 import { Shell } from './Shell.tsx';
 
 const ROUTES: readonly { page: PageOf; Component: ComponentType }[] = [
+  route(pages.HOME, async () => (await import('../pages/home/HomePage.tsx')).HomePage),
   route(pages.EXPLORE, async () => (await import('../pages/explore/ExplorePage.tsx')).ExplorePage),
+  route(pages.SERVICE, async () => (await import('../pages/service/ServicePage.tsx')).ServicePage),
+  route(pages.RELEASES, async () => (await import('../pages/releases/ReleasesPage.tsx')).ReleasesPage),
+  route(pages.RELEASE, async () => (await import('../pages/releases/ReleasePage.tsx')).ReleasePage),
+  route(pages.CHANGES, async () => (await import('../pages/changes/ChangesPage.tsx')).ChangesPage),
   route(pages.COMPARE, async () => (await import('../pages/compare/ComparePage.tsx')).ComparePage),
   route(
     pages.RELIABILITY,

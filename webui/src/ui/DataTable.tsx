@@ -9,6 +9,8 @@ export interface Column<Row> {
   cell: (row: Row) => ReactNode;
   /** Numbers are aligned to the right. */
   number?: boolean;
+  /** Takes the room that the other columns leave; its text is cut to it. */
+  wide?: boolean;
   /** Makes the column sortable: numbers descending first, texts ascending. null comes last. */
   sortBy?: (row: Row) => number | string | null;
 }
@@ -44,7 +46,7 @@ export function DataTable<Row>({ label, columns, rows, keyOf, sorted, empty }: P
               <th
                 key={column.name}
                 scope="col"
-                className={column.number ? 'number' : undefined}
+                className={classOf(column)}
                 title={column.title}
                 aria-sort={
                   order?.name !== column.name ? undefined : order.descending ? 'descending' : 'ascending'
@@ -78,7 +80,7 @@ export function DataTable<Row>({ label, columns, rows, keyOf, sorted, empty }: P
           {shown.map((row) => (
             <tr key={keyOf(row)}>
               {columns.map((column) => (
-                <td key={column.name} className={column.number ? 'number' : undefined}>
+                <td key={column.name} className={classOf(column)}>
                   {column.cell(row)}
                 </td>
               ))}
@@ -88,6 +90,10 @@ export function DataTable<Row>({ label, columns, rows, keyOf, sorted, empty }: P
       </table>
     </div>
   );
+}
+
+function classOf({ number, wide }: { number?: boolean; wide?: boolean }): string | undefined {
+  return number ? 'number' : wide ? 'wide' : undefined;
 }
 
 function firstOrder<Row>(columns: readonly Column<Row>[], rows: readonly Row[], name: string): Order {
