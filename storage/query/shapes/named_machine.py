@@ -1,5 +1,7 @@
 """The machine of a name, or an error with the names that may be meant."""
 
+from collections.abc import Sequence
+
 from sqlalchemy import ColumnElement, Connection, select
 
 from storage.errors import UnknownMachine
@@ -29,7 +31,7 @@ def find_machine(connection: Connection, name: str, *, removed: bool = False) ->
     return int(found)
 
 
-def _neighbours(connection: Connection, name: str, within: list[ColumnElement[bool]]) -> list[str]:
+def _neighbours(connection: Connection, name: str, within: Sequence[ColumnElement[bool]]) -> list[str]:
     column = machine.c.name
     before = select(column).where(column < name, *within).order_by(column.desc()).limit(_NEIGHBOURS)
     after = select(column).where(column > name, *within).order_by(column).limit(_NEIGHBOURS)
