@@ -51,13 +51,10 @@ def read_campaigns(connection: Connection, found: Sequence[Campaign]) -> tuple[C
     halved = thinning.latest(connection, int(now.timestamp() // _HOUR_S))
     last_hour = _outcomes(connection, ids, now - timedelta(hours=1))
     last_day = _outcomes(connection, ids, now - _DAY)
-    created = dict(
-        connection.execute(
-            select(campaign.c.campaign_id, campaign.c.created_at).where(campaign.c.campaign_id.in_(ids))
-        )
-        .tuples()
-        .all()
+    created_at = connection.execute(
+        select(campaign.c.campaign_id, campaign.c.created_at).where(campaign.c.campaign_id.in_(ids))
     )
+    created = dict(tuple(row) for row in created_at)
     return tuple(
         _answer(
             connection,

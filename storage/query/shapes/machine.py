@@ -111,7 +111,7 @@ def _outcomes(connection: Connection, machine_id: int, length: timedelta) -> dic
         .group_by(visit.c.outcome)
         .order_by(func.count().desc(), visit.c.outcome)
     )
-    return dict(rows.tuples().all())
+    return dict(tuple(row) for row in rows)
 
 
 def _failures(connection: Connection, machine_id: int) -> tuple[MachineFailure, ...]:
