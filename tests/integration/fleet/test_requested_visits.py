@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import Engine, func, select, update
 from starlette.testclient import TestClient
+from structlog.testing import capture_logs
 
 from collector import requested_visits
 from collector.lease import Lease
@@ -146,6 +147,18 @@ def test_who_cannot_be_visited_is_said(client, engine, lease):
     assert away.headers["retry-after"] == "10"
     with engine.connect() as connection:
         assert connection.scalar(select(func.count()).select_from(visit)) == 1, "a refusal leaves no row"
+
+
+def test_a_request_is_logged_with_its_role(client, engine, lease):
+    add(engine, "m1")
+    with capture_logs() as logs:
+        requested = client.post(VISITS, json={"machine": "m1"}).json()
+    (log,) = (log for log in logs if log["event"] == "visit requested")
+    assert (log["by"], log["machine"], log["visit_id"]) == (
+        "operator at testclient",
+        "m1",
+        requested["visit_id"],
+    )
 
 
 def test_no_more_than_the_collector_can_begin_in_time(client, engine, lease):
