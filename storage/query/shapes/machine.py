@@ -15,7 +15,7 @@ from storage.query.answers.machines import (
     SystemLoad,
 )
 from storage.query.selections.times import format_time
-from storage.query.shapes.machines import RECENT, members_of, read_machines, since
+from storage.query.shapes.machine_rows import RECENT, members_of, read_machines, since
 from storage.query.shapes.named_machine import find_machine
 from storage.query.shapes.visits import read_visits, visit_row
 from storage.query.store_reading import StoreReading
