@@ -31,6 +31,7 @@
 `storage.database` translates errors of SQLAlchemy and psycopg2 to `DatabaseError`s.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 
@@ -72,6 +73,11 @@ class Unknown(StorageError):
 
 class UnknownMachine(Unknown):
     """No machine of the inventory has this name or id."""
+
+    def __init__(self, message: str, *, near: Sequence[str] = ()) -> None:
+        """`near` are similar names that exist, the most similar first."""
+        super().__init__(message)
+        self.near = tuple(near)
 
 
 class UnknownCampaign(Unknown):

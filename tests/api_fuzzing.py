@@ -38,6 +38,7 @@ from services.api.auth import Access, parse_tokens
 from services.data_api.stream_service import StreamService
 from services.data_api.streams import Streams
 from services.embedded.postgres import EmbeddedPostgres
+from services.fleet.fleet_service import FleetService
 from services.symbols.symbol_service import SymbolService
 from storage.archive import Archive
 from storage.database import open_engine
@@ -58,6 +59,7 @@ _KINDS = {
     "models": ("analysis",),
     "data": ("data",),
     "symbols": ("symbols", "debug-files", "sources", "source", "reprocessings"),
+    "fleet": ("machines", "visits", "campaigns"),
 }
 """First words of routes; all others are views of profiles."""
 _SHOWN = 600
@@ -185,6 +187,7 @@ def whole_app(
                 # A stream that follows ends with its first sign of life: who asks here waits for the end.
                 data=StreamService(Streams(engine, archive, poll_s=0.0, quiet_s=0.0), longest_s=0.0),
                 uploads=folder / "uploads",
+                fleet=FleetService(engine),
             ),
             {"Authorization": f"Bearer {token}"},
         )

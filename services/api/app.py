@@ -21,6 +21,7 @@ from starlette.types import Receive, Scope, Send
 from services.api import problems
 from services.api.auth import Access
 from services.api.experiments import experiments_router
+from services.api.fleet.operator_routes import operator_router
 from services.api.formats import pprof
 from services.api.formats.accept import GZIP, accept_encoding, accepted_codings
 from services.api.health import health_router
@@ -37,6 +38,7 @@ from services.data_api.http_routes import data_router
 from services.data_api.stream_service import StreamService
 from services.experiments.experiment_csv import LARGEST_BYTES
 from services.experiments.experiment_service import ExperimentService
+from services.fleet.fleet_service import FleetService
 from services.symbols.symbol_service import SymbolService
 from storage.errors import StorageError
 from storage.query.query_engine import QueryEngine
@@ -113,6 +115,7 @@ def create_app(
     connections: Callable[[], int] | None = None,
     data: StreamService | None = None,
     experiments: ExperimentService | None = None,
+    fleet: FleetService | None = None,
     cache: ResponseCache | None = None,
 ) -> FastAPI:
     """Build the application over these queries. The caller closes them.
@@ -122,7 +125,7 @@ def create_app(
     unknown. `symbols`: the symbol repository; None: its routes are missing. `uploads`: the folder for request bodies.
     `inspections`: uploads that are inspected at a time. `connections`: the number of database connections in use, for
     the metrics. `data`: the data API's streams; None: its routes are missing. `experiments`: uploaded experiments;
-    None: their routes are missing. `cache`: of responses; None: no response is cached.
+    None: their routes are missing. `fleet`: operators' changes; None: their routes are missing. `cache`: of responses; None: no response is cached.
     """
     cache = cache or ResponseCache(0, ttl_s=0.0)
     metrics = Metrics(
@@ -188,6 +191,8 @@ def create_app(
     if experiments is not None:
         app.include_router(experiments_router(experiments, access, limiter, uploads))
         largest_bodies["/api/v1/experiments"] = LARGEST_BYTES
+    if fleet is not None:
+        app.include_router(operator_router(fleet, access, limiter))
     if data is not None:
         app.include_router(data_router(data, access))
     app.include_router(health_router(queries, metrics, access))

@@ -10,6 +10,7 @@ from services.api.auth import Access
 from services.data_api.stream_service import StreamService
 from services.data_api.streams import Streams
 from services.experiments.experiment_service import ExperimentService
+from services.fleet.fleet_service import FleetService
 from services.symbols.symbol_service import SymbolService
 from storage.archive import Archive
 from storage.database import open_engine
@@ -25,7 +26,12 @@ def document() -> str:
         data = StreamService(Streams(engine, Archive(state_dir)))
         access, experiments = Access(Path(state_dir)), ExperimentService(engine)
         description = create_app(
-            queries, access, symbols=service, data=data, experiments=experiments
+            queries,
+            access,
+            symbols=service,
+            data=data,
+            experiments=experiments,
+            fleet=FleetService(engine),
         ).openapi()
         queries.close()
     return json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -125,6 +125,10 @@ def of_storage(error: errors.StorageError) -> Problem:
         case errors.UnknownCampaign():
             hint = "`fleetprof campaigns` lists the campaigns. The default campaign is fleet."
             return Problem(HTTPStatus.NOT_FOUND, text, kind="unknown-campaign", hint=hint)
+        case errors.UnknownMachine():
+            meant = f"Did you mean {' or '.join(error.near)}?" if error.near else ""
+            hint = meant or "GET /api/v1/machines lists the machines."
+            return Problem(HTTPStatus.NOT_FOUND, text, kind="unknown-machine", hint=hint)
         case errors.Unknown():
             return Problem(HTTPStatus.NOT_FOUND, text, kind="unknown")
         case errors.NotMigrated():

@@ -25,6 +25,7 @@ from services.api.analysis import (
     stability,
 )
 from services.api.auth import Access, Role
+from services.api.fleet import campaigns, machines, visits
 from services.api.profiles import (
     call_graph,
     callers,
@@ -65,6 +66,7 @@ _SHAPES = (
     stacks,
     functions,
 )
+_FLEET = (machines, visits, campaigns)
 _MODELS = (
     *(ratios, cross_check, affinity, apu, side_by_side),
     *(frequency, frequency_fit, frequency_times),
@@ -95,7 +97,7 @@ def api_router(
     guards = [Depends(viewer), Security(session_scheme), Security(bearer_scheme), Depends(only_what_is_taken)]
     router = APIRouter(prefix="/api/v1", dependencies=guards, tags=["profiles"])
     handler = QueryHandler(queries, limiter, on_answered, cache)
-    for shape in (*_SHAPES, *_MODELS):
+    for shape in (*_SHAPES, *_MODELS, *_FLEET):
         shape.add(router, handler)
     shared_code.add(router, handler, price_per_core_hour)
     status.add(router, handler, price_per_core_hour)

@@ -27,6 +27,7 @@ from services.data_api.grpc_server import DataListen, check_data_exposure
 from services.data_api.lifecycle import EndingStreams, open_stream_service, serve_streams
 from services.errors import CannotStart, SettingsProblem
 from services.experiments.experiment_service import ExperimentService
+from services.fleet.fleet_service import FleetService
 from services.symbols.symbol_service import SymbolService
 from storage.archive import Archive
 from storage.database import open_engine
@@ -179,6 +180,7 @@ def serve(
             connections=pool.checkedout if isinstance(pool := engine.pool, QueuePool) else None,
             data=service,
             experiments=ExperimentService(engine),
+            fleet=FleetService(engine),
         )
         config = uvicorn.Config(
             app,

@@ -17,6 +17,7 @@ from fastapi import Path as PathParameter
 from services.api import symbol_models
 from services.api.auth import Access, Role
 from services.api.body import body_as_file
+from services.api.caller_name import caller_name
 from services.api.cancellable_threads import run_until_disconnect
 from services.api.encoded_response import Made, as_json, in_thread, zipped
 from services.api.problems import Problem, described
@@ -167,7 +168,7 @@ def symbols_router(
         request: Request,
         name: Annotated[str, Query(max_length=255, description="Base name of the file, for display.")] = "",
     ) -> Response:
-        who = _who(request, access)
+        who = caller_name(request, access)
         async with (
             bodies,
             body_as_file(request, folder, limit=service.largest_bytes, unpacking=uploads) as path,
@@ -306,13 +307,6 @@ def _refusing() -> Iterator[None]:
         yield
     except UnusableFile as error:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error), kind="unusable-file") from error
-
-
-def _who(request: Request, access: Access) -> str:
-    """The uploader, as far as the request identifies one: users have roles and no names."""
-    role = role_of(request, access)
-    client = request.client.host if request.client else ""
-    return " at ".join(part for part in (role.name.lower() if role else "", client) if part)
 
 
 def _digest(text: str) -> bytes:

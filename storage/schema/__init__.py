@@ -58,11 +58,22 @@ from storage.schema.symbols import (
     symbol_request,
     symcache,
 )
-from storage.schema.visits import BY_HAND, Outcome, capture, collector_lease, coverage, covered_time, visit
+from storage.schema.visits import (
+    BY_HAND,
+    FAILURES,
+    Outcome,
+    capture,
+    collector_lease,
+    coverage,
+    covered_time,
+    visit,
+    visit_request,
+)
 
 __all__ = [
     "BY_HAND",
     "DIMENSIONS",
+    "FAILURES",
     "OF_THE_GROUP",
     "OF_THE_MACHINE",
     "PARTITIONED",
@@ -114,4 +125,5 @@ __all__ = [
     "symbol_request",
     "symcache",
     "visit",
+    "visit_request",
 ]

@@ -30,6 +30,7 @@ MET = {
     "models": {"bad-selection", "bad-parameter"},
     "data": {"bad-selection", "bad-parameter"},
     "symbols": {"bad-parameter", "unknown", "unusable-file"},
+    "fleet": {"bad-parameter", "unknown-machine", "unknown-campaign"},
 }
 """Problems that have to be met of each kind of route: a run that is only told of wrong parameters has asked nothing."""
 VIEWER = "a-viewers-token-111111"
@@ -112,7 +113,7 @@ def test_a_foreign_host_a_foreign_page_and_a_foreign_method_are_refused_everywhe
         caller.refused(421, method, path, headers={**caller.headers, "Host": "evil.example"})
         if method != "GET":
             caller.refused(403, method, path, headers={**caller.headers, "Origin": "https://evil.example"})
-        caller.refused(405, "PATCH", path)
+        caller.refused(405, "PUT", path)
     caller.refused(404, "GET", "/api/v1/no-such-route")
 
 
@@ -134,7 +135,11 @@ def test_a_body_that_nothing_reads_is_refused_before_it_is_read(caller: Caller):
 
 
 def test_an_upload_says_what_is_wrong_with_its_body(caller: Caller):
-    uploads = [(m, p, d) for m, p, d in operations(caller.app) if "requestBody" in d]
+    uploads = [
+        (m, p, d)
+        for m, p, d in operations(caller.app)
+        if "application/json" not in d.get("requestBody", {"content": "application/json"})["content"]
+    ]
     assert len(uploads) >= 2
     for method, path, described in uploads:
         assert {"400", "408", "413", "415", "422", "507"} <= described["responses"].keys()
@@ -168,7 +173,7 @@ def test_every_form_that_the_description_names_is_had(caller: Caller):
     """By Accept; the answer is of that form, or a problem."""
     forms = 0
     for method, path, described in operations(caller.app):
-        for media_type in described["responses"]["200"].get("content", {}):
+        for media_type in described["responses"].get("200", {}).get("content", {}):
             if method != "GET":
                 continue
             response = caller.send(method, path, headers={**caller.headers, "Accept": media_type})

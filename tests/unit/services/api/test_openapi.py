@@ -45,6 +45,8 @@ def test_everything_is_described(description: dict):
             *("symbols", "symbols/{key}", "symbols/{key}/{sha256}", "debug-files", "sources", "source"),
             *("reprocessings", "data/profiles", "data/captures"),
             *("experiments", "experiments/{name}"),
+            *("machines", "machines/{name}", "visits", "campaigns", "campaigns/{name}"),
+            *("campaigns/{name}/stop", "campaigns/{name}/resume"),
             *(f"analysis/{model}" for model in MODELS),
         )
     }
