@@ -353,7 +353,7 @@ export interface paths {
         };
         /**
          * The call graph of a selection
-         * @description The heaviest functions of a selection and the calls among them. A stack counts once for a function or a call, even with recursion. CSV and Arrow have one row per call; `Accept: text/vnd.graphviz` gets the graph in Graphviz's language. Files of stacks contain all stacks of the selection.
+         * @description The heaviest functions of a selection and the calls among them. A stack counts once for a function or a call, even with recursion. CSV and Arrow have one row per call; `Accept: text/vnd.graphviz` gets the graph in Graphviz's language. Files of stacks contain all stacks of the selection. With a base, the graph has the heaviest functions and calls of both selections, and their shares in the base; Graphviz and files show the selection.
          */
         get: operations["call_graph"];
         put?: never;
@@ -552,6 +552,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/functions/{function_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What is known of a function
+         * @description A function by an id from another answer: its names, file, line and binary, the builds of the binary, and other functions of its name. An id stays valid when the function gets a better name; the answer then has the id of the function that other answers use.
+         */
+        get: operations["function"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/labels": {
         parameters: {
             query?: never;
@@ -581,7 +601,7 @@ export interface paths {
         };
         /**
          * Source lines with samples
-         * @description The source lines of a function, or of a file in all binaries or in one, for display beside the text from /source. `focus` and other filters on frames are refused, because lines are stored apart from stacks. Files of stacks contain the stacks with the function, or with a function of the file.
+         * @description The source lines of a function, or of a file in all binaries or in one, for display beside the text from /source. `focus` and other filters on frames are refused, because lines are stored apart from stacks. With a base, each line also has its share there. Files of stacks contain the selection's stacks with the function, or with a function of the file.
          */
         get: operations["lines"];
         put?: never;
@@ -644,6 +664,26 @@ export interface paths {
          * @description Reprocessings for better symbols: those in progress first, then the latest.
          */
         get: operations["reprocessings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search functions, files, binaries, applications and machines
+         * @description The names that contain a text, for a search box. All names of the store match, also those without samples in the selection, and all machines of the inventory. The selection determines shares, which are estimated from a random part of its visits.
+         */
+        get: operations["search"];
         put?: never;
         post?: never;
         delete?: never;
@@ -865,7 +905,7 @@ export interface paths {
         };
         /**
          * Hot functions, or another grouping
-         * @description The samples of a selection, grouped by any of their dimensions and sorted. Rows and `remainder` add up to `totals.units`, like the root of /flame for the same selection. Files of stacks contain all stacks of the selection, divided by the labels among `by`.
+         * @description The samples of a selection, grouped by any of their dimensions and sorted. Rows and `remainder` add up to `totals.units`, like the root of /flame for the same selection. Files of stacks contain all stacks of the selection, divided by the labels among `by`. `Accept: application/vnd.fleetprof.table+json` gets the rows as columns, a third of the bytes.
          */
         get: operations["table"];
         put?: never;
@@ -1211,15 +1251,18 @@ export interface components {
          * @description The heaviest functions of a selection, and the calls among them.
          */
         CallGraphAnswer: {
+            /** @description Null without a base, like base_totals. */
+            base: components["schemas"]["SelectionEcho"] | null;
+            base_totals: components["schemas"]["Totals"] | null;
             /**
              * Edges
-             * @description By descending share.
+             * @description By descending share. With a base: by the larger share of both sides.
              */
             edges: components["schemas"]["GraphEdge"][];
             left_out: components["schemas"]["HiddenCalls"];
             /**
              * Nodes
-             * @description By descending total.
+             * @description By descending total. With a base: by the larger total of both sides; figures without `b_` are 0 for a function that only the base has.
              */
             nodes: components["schemas"]["GraphNode"][];
             selection: components["schemas"]["SelectionEcho"];
@@ -2685,10 +2728,99 @@ export interface components {
             spread: number | null;
         };
         /**
+         * FunctionAnswer
+         * @description What is known of a function, whatever was sampled.
+         */
+        FunctionAnswer: {
+            /** Binary */
+            binary: string;
+            /**
+             * Builds
+             * @description The builds with the name of its binary, the newest first, at most a hundred. A function is the same in all of them.
+             */
+            builds: components["schemas"]["FunctionBuild"][];
+            /** Builds Total */
+            builds_total: number;
+            /**
+             * File
+             * @description Empty: not known.
+             */
+            file: string;
+            /** Id */
+            id: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "user" | "kernel" | "marker";
+            /**
+             * Line
+             * @description Its first line in `file`. Null: not known.
+             */
+            line: number | null;
+            /** Name */
+            name: string;
+            /**
+             * Others
+             * @description Other functions of the same name, in other binaries or files, at most a hundred.
+             */
+            others: components["schemas"]["NamedFunction"][];
+            /** Others Total */
+            others_total: number;
+            /**
+             * Raw Name
+             * @description Name in the symbol table, which may be mangled.
+             * @example _ZN3foo3barEv
+             */
+            raw_name: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "full" | "symtab" | "binary_only" | "unknown";
+        };
+        /**
+         * FunctionBuild
+         * @description A build of the function's binary.
+         */
+        FunctionBuild: {
+            /**
+             * First Seen
+             * @description RFC 3339, UTC.
+             */
+            first_seen: string;
+            /**
+             * Key
+             * @description Key of the binary, for /source and /symbols.
+             */
+            key: string;
+            /**
+             * Path
+             * @description Path at which it was first seen.
+             */
+            path: string;
+            /**
+             * Reason
+             * @description The reason why the status is not full, as a sentence.
+             */
+            reason: string;
+            /**
+             * Status
+             * @description Its best symbols so far.
+             * @enum {string}
+             */
+            status: "full" | "symtab" | "binary_only" | "unknown";
+        };
+        /**
          * GraphEdge
          * @description One function calls another; a stack counts once, however often the call occurs in it.
          */
         GraphEdge: {
+            /**
+             * B Share
+             * @description Estimated share of the base. Null without a base, like delta.
+             */
+            b_share: number | null;
             /** Callee */
             callee: number;
             /** Callee Function */
@@ -2700,6 +2832,11 @@ export interface components {
             caller: number;
             /** Caller Function */
             caller_function: string;
+            /**
+             * Delta
+             * @description share - b_share.
+             */
+            delta: number | null;
             /** Hi */
             hi: number | null;
             /**
@@ -2728,8 +2865,20 @@ export interface components {
          * @description A function.
          */
         GraphNode: {
+            /**
+             * B Self Share
+             * @description Estimated share of the base. Null without a base, like the next two fields.
+             */
+            b_self_share: number | null;
+            /** B Total Share */
+            b_total_share: number | null;
             /** Binary */
             binary: string;
+            /**
+             * Delta
+             * @description total_share - b_total_share. Positive: heavier in the selection.
+             */
+            delta: number | null;
             /**
              * File
              * @description Empty: not known.
@@ -2813,7 +2962,7 @@ export interface components {
         };
         /**
          * HiddenCalls
-         * @description The part of the graph that is not shown.
+         * @description The part of the graph that is not shown; with a base, the heaviest ones are those of either side.
          */
         HiddenCalls: {
             /**
@@ -3021,6 +3170,7 @@ export interface components {
         LabelsAnswer: {
             /** Labels */
             labels: components["schemas"]["LabelAnswer"][];
+            /** @description The selection that shares are of. With `except` it has no matcher on that label. */
             selection: components["schemas"]["SelectionEcho"];
         };
         /**
@@ -3038,6 +3188,18 @@ export interface components {
          * @description A line with samples. Its total counts a stack once for each function at the line, recursion or not.
          */
         LineRow: {
+            /**
+             * B Self Share
+             * @description Estimated share of the base. Null without a base, like the next two fields.
+             */
+            b_self_share: number | null;
+            /** B Total Share */
+            b_total_share: number | null;
+            /**
+             * Delta
+             * @description total_share - b_total_share. Positive: heavier in the selection.
+             */
+            delta: number | null;
             /**
              * Function Id
              * @description Null unless `by` contains function.
@@ -3133,6 +3295,11 @@ export interface components {
          * @description Source lines with samples, to be laid beside their text.
          */
         LinesAnswer: {
+            /** @description Null without a base, like the next two fields. */
+            base: components["schemas"]["SelectionEcho"] | null;
+            /** @description As `itself`, in the base. */
+            base_itself: components["schemas"]["TableRow"] | null;
+            base_totals: components["schemas"]["Totals"] | null;
             /**
              * Functions
              * @description The functions that match, at most the heaviest hundred.
@@ -3149,7 +3316,7 @@ export interface components {
             remainder_self: number;
             /**
              * Rows
-             * @description By version, then line: the `limit` lines with the largest total. Their self, `remainder_self` and `without_line` add up to `itself.self`.
+             * @description By version, then line: the `limit` lines with the largest total; with a base, with the larger total of both sides. Their self, `remainder_self` and `without_line` add up to `itself.self`. Figures without `b_` are 0 for a line that only the base has.
              */
             rows: components["schemas"]["LineRow"][];
             /** Rows Total */
@@ -4082,6 +4249,67 @@ export interface components {
             reprocessings: components["schemas"]["ReprocessingAnswer"][];
         };
         /**
+         * SearchAnswer
+         * @description The names that contain a text.
+         */
+        SearchAnswer: {
+            /**
+             * Hits
+             * @description At most `limit` of each kind; by kind, then by descending share.
+             */
+            hits: components["schemas"]["SearchHit"][];
+            /** Q */
+            q: string;
+            selection: components["schemas"]["SelectionEcho"];
+            /**
+             * Visits Read
+             * @description Visits that shares are estimated from: a random part of the selection's visits, so that the search is fast. /table has exact shares.
+             */
+            visits_read: number;
+        };
+        /**
+         * SearchHit
+         * @description A name that contains the text.
+         */
+        SearchHit: {
+            /**
+             * Binary
+             * @description The binary, or the function's binary; else null.
+             */
+            binary: string | null;
+            /**
+             * File
+             * @description Path of the file, or of the function's file; else null.
+             */
+            file: string | null;
+            /**
+             * Function Id
+             * @description Null unless the hit is a function.
+             */
+            function_id: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "function" | "file" | "binary" | "application" | "machine";
+            /**
+             * Label
+             * @description The label that `text` is a value of, for `select`.
+             */
+            label: string | null;
+            /**
+             * Share
+             * @description Estimated share of the selection: self of a function and of the functions of a file or binary, all of an application. Null: not among the visits read, and for machines.
+             */
+            share: number | null;
+            /**
+             * Text
+             * @description The name.
+             * @example malloc
+             */
+            text: string;
+        };
+        /**
          * SelectionEcho
          * @description The request's selection, with every default and relative time filled in.
          */
@@ -4647,6 +4875,11 @@ export interface components {
          */
         SourceVersion: {
             /**
+             * B Self Share
+             * @description Estimated share of the whole base. Null without a base.
+             */
+            b_self_share: number | null;
+            /**
              * Builds
              * @description /source has the text for any of these builds, once it is stored.
              */
@@ -5050,6 +5283,67 @@ export interface components {
             totals: components["schemas"]["Totals"];
         };
         /**
+         * TableColumns
+         * @description Columns over the rows, in their order; `TableRow` describes the members.
+         */
+        TableColumns: {
+            /**
+             * Function Id
+             * @description Null unless `by` contains function, and without rows.
+             */
+            function_id: number[] | null;
+            /**
+             * Key
+             * @description By member of the rows' keys.
+             */
+            key: {
+                [key: string]: components["schemas"]["TextColumn"];
+            };
+            /**
+             * Low Confidence
+             * @description Numbers of the rows, from 0, with low confidence.
+             */
+            low_confidence: number[];
+            /** Machines */
+            machines: (number | null)[];
+            /**
+             * Self
+             * @description Units.
+             */
+            self: number[];
+            /** @description Null for events not counted in time, without a random design and without rows. */
+            self_core_seconds: components["schemas"]["IntervalColumns"] | null;
+            /** Self Samples */
+            self_samples: (number | null)[];
+            /** @description The ends are null without a random design, as in total_share. */
+            self_share: components["schemas"]["IntervalColumns"];
+            /**
+             * Total
+             * @description Units.
+             */
+            total: number[];
+            total_core_seconds: components["schemas"]["IntervalColumns"] | null;
+            /** Total Samples */
+            total_samples: (number | null)[];
+            total_share: components["schemas"]["IntervalColumns"];
+            /** Visits */
+            visits: (number | null)[];
+        };
+        /**
+         * TableColumnsAnswer
+         * @description The samples of a selection, grouped; `TableAnswer` describes the members besides `columns`.
+         */
+        TableColumnsAnswer: {
+            /** By */
+            by: string[];
+            columns: components["schemas"]["TableColumns"];
+            remainder: components["schemas"]["Remainder"];
+            /** Rows Total */
+            rows_total: number;
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["Totals"];
+        };
+        /**
          * TableRow
          * @description One row; a sample counts once in a row's total, recursion or not.
          */
@@ -5133,6 +5427,19 @@ export interface components {
              * @description Visits with a sample in the row's total.
              */
             visits: number | null;
+        };
+        /**
+         * TextColumn
+         * @description A column of texts, each distinct text once.
+         */
+        TextColumn: {
+            /**
+             * Index
+             * @description Places in `texts`.
+             */
+            index: number[];
+            /** Texts */
+            texts: string[];
         };
         /**
          * TimedSetting
@@ -7561,7 +7868,7 @@ export interface operations {
                 nodes?: number;
                 /** @description Largest number of calls. */
                 edges?: number;
-                /** @description Omit functions below this share, and calls below a fifth of it. */
+                /** @description Omit functions below this share, and calls below a fifth of it; with a base, those that are below on both sides. */
                 min_share?: number;
                 /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
@@ -7587,6 +7894,14 @@ export interface operations {
                 show?: string;
                 /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
+                /** @description Start of the base, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_from?: string | null;
+                /** @description End of the base, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_to?: string | null;
+                /** @description Label matchers of the base. Default: those of the selection. */
+                base_select?: string | null;
+                /** @description The campaign of the base. Default: the selection's. */
+                base_campaign?: string | null;
                 /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "dot" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
                 /** @description Let a browser save the response as a file. */
@@ -8696,6 +9011,81 @@ export interface operations {
             };
         };
     };
+    function: {
+        parameters: {
+            query?: {
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the function, from another response. */
+                function_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FunctionAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No function has this id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     labels: {
         parameters: {
             query?: {
@@ -8703,6 +9093,8 @@ export interface operations {
                 limit?: number;
                 /** @description Only values that contain this text, regardless of case. */
                 find?: string;
+                /** @description Only this label, with its values under the other matchers: those on the label itself are left out. These are the values that a reader can switch to. */
+                except?: string;
                 /** @description The sampled event; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
@@ -8840,6 +9232,14 @@ export interface operations {
                 show?: string;
                 /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
+                /** @description Start of the base, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_from?: string | null;
+                /** @description End of the base, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_to?: string | null;
+                /** @description Label matchers of the base. Default: those of the selection. */
+                base_select?: string | null;
+                /** @description The campaign of the base. Default: the selection's. */
+                base_campaign?: string | null;
                 /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
                 /** @description Let a browser save the response as a file. */
@@ -9184,6 +9584,113 @@ export interface operations {
                 };
             };
             /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    search: {
+        parameters: {
+            query: {
+                /** @description The text, regardless of case. Blanks around it are ignored. */
+                q: string;
+                /** @description Largest number of hits of each kind. */
+                limit?: number;
+                /** @description The sampled event; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
+                select?: string;
+                /** @description The campaign that drew the visits. */
+                campaign?: string;
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                focus?: string;
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                ignore?: string;
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                hide?: string;
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show?: string;
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show_from?: string;
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection is not valid; `at` is the position of the mistake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10216,7 +10723,7 @@ export interface operations {
                 /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
                 /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
-                format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
+                format?: "json" | "arrow" | "csv" | "json-columns" | "pprof" | "collapsed" | "speedscope";
                 /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
@@ -10234,6 +10741,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TableAnswer"];
                     "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.fleetprof.table+json": components["schemas"]["TableColumnsAnswer"];
                     "application/vnd.speedscope+json": string;
                     "application/x-pprof": string;
                     "text/csv": string;
