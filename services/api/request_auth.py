@@ -96,8 +96,9 @@ class SessionRenewal:
 
         async def send_with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start" and (cookie := scope["state"].get(_RENEWED_COOKIE)):
-                header = cookie_header(cookie, secure=is_secure(scope))
-                MutableHeaders(scope=message).append("Set-Cookie", header)
+                headers = MutableHeaders(scope=message)
+                headers.append("Set-Cookie", cookie_header(cookie, secure=is_secure(scope)))
+                headers["Cache-Control"] = "no-store"  # a cookie must not be stored with an answer
             await send(message)
 
         await self._app(scope, receive, send_with_cookie if scope["type"] == "http" else send)
