@@ -20,11 +20,14 @@ from services.api.app import CONCURRENT_QUERIES, create_app
 from services.api.auth import Access, parse_tokens
 from services.api.connection_limits import BACKLOG, Connections, LimitedListener, ServingLoop, max_connections
 from services.api.connections import CuttableConnection
+from services.api.profiles.disassembly import CONCURRENT_LISTINGS
 from services.api.response_cache import ResponseCache
 from services.api.symbols import CONCURRENT_INSPECTIONS, CONCURRENT_SOURCES
 from services.certificates.served_pair import ServedPair, check_pair
 from services.data_api.grpc_server import DataListen, check_data_exposure
 from services.data_api.lifecycle import EndingStreams, open_stream_service, serve_streams
+from services.disassembly.binary_files import BinaryFiles, disassembler_of
+from services.disassembly.service import DisassemblyService
 from services.errors import CannotStart, SettingsProblem
 from services.experiments.experiment_service import ExperimentService
 from services.symbols.symbol_service import SymbolService
@@ -81,6 +84,8 @@ class SymbolStore:
     """Uploads that are inspected at a time."""
     fetches: FetchLimits = field(default_factory=FetchLimits)
     """Limits on fetching sources."""
+    binaries: BinaryFiles | None = None
+    """Places with binaries, for their instructions; None: none is read."""
 
 
 def check_exposure(listen: Listen, tokens: Sequence[str]) -> None:
@@ -141,9 +146,11 @@ def serve(
         names.append(f"[{listen.host}]" if ":" in listen.host else listen.host)
     connections = Connections(max_connections(listen.connections), listen.connections_per_address)
     bound = LimitedListener.of(_bind(listen), connections)
-    # One connection for each running query and each source lookup, one for probes, the others for uploads.
+    # One connection for each running query, source lookup and listing, one for probes, the others for uploads.
     engine = open_engine(
-        database_url, application="api", pool_size=CONCURRENT_QUERIES + CONCURRENT_SOURCES + 6
+        database_url,
+        application="api",
+        pool_size=CONCURRENT_QUERIES + CONCURRENT_SOURCES + CONCURRENT_LISTINGS + 6,
     )
     queries = QueryEngine(
         engine, limits=limits, files=StackFiles(stack_files), cache_bytes=decoded_bytes, older=older
@@ -179,6 +186,11 @@ def serve(
             connections=pool.checkedout if isinstance(pool := engine.pool, QueuePool) else None,
             data=service,
             experiments=ExperimentService(engine),
+            instructions=DisassemblyService(
+                queries,
+                archive,
+                disassembler_of(symbols.binaries, engine, archive) if symbols.binaries else None,
+            ),
         )
         config = uvicorn.Config(
             app,
