@@ -17,8 +17,8 @@ LONGEST: Final = 15
 DATA: Final = ".byte"
 """Mnemonic of bytes that are no instruction."""
 
-_ADDRESS: Final = re.compile(r"(?:^|[ ,])#?0x([0-9a-f]{1,16})$")
-"""The last operand, if it is a number."""
+_ADDRESS: Final = re.compile(r"(?:^|[ ,])#?(0x[0-9a-f]{1,16}|[0-9])$")
+"""The last operand, if it is a number; capstone writes those below 10 in decimal."""
 _ARM_BRANCHES: Final = frozenset({"b", "bl", "cbz", "cbnz", "tbz", "tbnz"})
 _X86_BRANCHES: Final = frozenset({"call", "loop", "loope", "loopne", "xbegin"})
 
@@ -81,4 +81,4 @@ def _target(mnemonic: str, operands: str, *, is_arm: bool) -> int | None:
     else:
         is_branch = name.startswith("j") or name in _X86_BRANCHES
     found = _ADDRESS.search(operands) if is_branch else None
-    return int(found[1], 16) if found else None
+    return int(found[1], 0) if found else None

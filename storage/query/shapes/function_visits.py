@@ -12,14 +12,12 @@ from hashlib import blake2b
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 from sqlalchemy import select
 
-from storage.arrays import Bool, Int64, distinct
+from storage.arrays import Int64
 from storage.errors import BadSelection
 from storage.query import binary_builds
 from storage.query.answers.disassembly import FunctionBuild
-from storage.query.answers.figures import as_seconds
 from storage.query.answers.functions import NamedFunction
 from storage.query.answers.selection_echo import SelectionEcho
 from storage.query.answers.table import TableRow
@@ -29,6 +27,7 @@ from storage.query.facts.selection_echo import selection_echo
 from storage.query.facts.visit_scan import SampleType, matching
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
+from storage.query.shapes.function_builds import FunctionBuilds
 from storage.query.shapes.occurrences import Occurrences
 from storage.query.shapes.table import only_row
 from storage.query.shapes.totals import totals
@@ -122,7 +121,7 @@ class FunctionVisitsQuestion:
             if len(every.functions) > 1
             else every
         )
-        builds = _Builds.of(reading, self.selection, samples, found)
+        builds = FunctionBuilds.of(reading, self.selection, samples, found)
         stored = _stored(reading, found)
         shown = self._shown(builds, "" if stored is None else stored.binary_key or "")
         places = builds.visits_of(shown)
@@ -143,7 +142,7 @@ class FunctionVisitsQuestion:
             else False,
         )
 
-    def _shown(self, builds: "_Builds", own_key: str) -> int | None:
+    def _shown(self, builds: FunctionBuilds, own_key: str) -> int | None:
         """The build; `own_key` is the only one of a function that has no name."""
         if not self.build_id:
             return builds.keys.index(own_key) if own_key in builds.keys else builds.heaviest
@@ -200,82 +199,6 @@ class FunctionVisitsQuestion:
         for row in reading.connection.execute(statement):
             found.setdefault(row.visit_id, set()).add(row.profile_id)
         return {visit_id: frozenset(profiles) for visit_id, profiles in found.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class _Builds:
-    """The builds of the function's binary."""
-
-    keys: tuple[str, ...]
-    listed: tuple[tuple[FunctionBuild, int], ...]
-    """Builds with the function, the heaviest first, and the index of each in `keys`."""
-    unknown_samples: int
-    visit: Int64
-    """Columns over pairs of a visit with the function, and a build: index into the selection's visits."""
-    build: Int64
-    """Index into `keys`; -1: not known."""
-
-    @property
-    def heaviest(self) -> int | None:
-        """The heaviest build; the newest one if the builds of all visits are unknown; None if there is none."""
-        if self.listed:
-            return self.listed[0][1]
-        return len(self.keys) - 1 if self.keys and len(self.visit) else None
-
-    def visits_of(self, build: int | None) -> Int64:
-        """Visits with the function in this build, or in an unknown one: the visit had several builds."""
-        if build is None:
-            return np.zeros(0, np.int64)
-        return distinct(self.visit[(self.build == build) | (self.build < 0)])[0]
-
-    @classmethod
-    def of(
-        cls, reading: StoreReading, selection: Selection, samples: Samples, found: Occurrences
-    ) -> "_Builds":
-        """The builds in visits with the function."""
-        none = np.zeros(0, np.int64)
-        if not len(found.functions):
-            return cls((), (), 0, none, none)
-        row = reading.functions.row(int(found.functions[0]))
-        builds = reading.builds(selection, samples.profiles, (row.binary,))
-        # Markers and JIT code have no binary.
-        of_profile = builds.of_profile.get(row.binary, np.full(len(samples.profiles), -1, np.int64))
-        facts, period = samples.facts, samples.profiles.period
-        total, own = _marks(samples, found)
-        visit = samples.profiles.visit[facts.profile]
-        build = of_profile[facts.profile]
-        pairs = np.unique(np.stack([visit[total], build[total]]), axis=1)
-        whole, scale = samples.whole, samples.kind.seconds_per_unit
-        listed = []
-        for number in np.unique(pairs[1][pairs[1] >= 0]).tolist():
-            mine = own & (build == number)
-            units = int((facts.samples[mine] * period[facts.profile[mine]]).sum())
-            weight = float(samples.weighted[mine].sum())
-            entry = FunctionBuild(
-                key=builds.keys[number],
-                binary=row.binary,
-                visits=int((pairs[1] == number).sum()),
-                self_samples=int(facts.samples[mine].sum()),
-                self=units,
-                self_seconds=as_seconds(units, scale),
-                self_share=min(weight / whole, 1.0) if whole > 0 else 0.0,
-            )
-            listed.append((entry, number))
-        listed.sort(key=lambda one: (-one[0].self, -one[0].visits, one[0].key))
-        unknown = int(facts.samples[own & (build < 0)].sum())
-        return cls(builds.keys, tuple(listed), unknown, pairs[0], pairs[1])
-
-
-def _marks(samples: Samples, found: Occurrences) -> tuple[Bool, Bool]:
-    """Which facts have the function in their stack, and which as the innermost one."""
-    shape = samples.shape
-    change = np.zeros(len(shape) + 1, np.int64)
-    np.add.at(change, found.outermost, 1)
-    np.add.at(change, shape.end[found.outermost], -1)
-    below = np.cumsum(change)[:-1] > 0
-    itself = np.zeros(len(shape), np.bool_)
-    itself[found.nodes] = True
-    return below[shape.leaf], itself[shape.leaf]
 
 
 def _stored(reading: StoreReading, found: Occurrences) -> Any:
