@@ -97,7 +97,7 @@ def api_router(
     for shape in (*_SHAPES, *_MODELS):
         shape.add(router, handler)
     if instructions is not None:
-        disassembly.add(router, handler, instructions)
+        disassembly.add(router, handler, instructions, access)
     shared_code.add(router, handler, price_per_core_hour)
     status.add(router, handler, price_per_core_hour)
     return router

@@ -20,7 +20,6 @@ from services.api.app import CONCURRENT_QUERIES, create_app
 from services.api.auth import Access, parse_tokens
 from services.api.connection_limits import BACKLOG, Connections, LimitedListener, ServingLoop, max_connections
 from services.api.connections import CuttableConnection
-from services.api.profiles.disassembly import CONCURRENT_LISTINGS
 from services.api.response_cache import ResponseCache
 from services.api.symbols import CONCURRENT_INSPECTIONS, CONCURRENT_SOURCES
 from services.certificates.served_pair import ServedPair, check_pair
@@ -146,11 +145,9 @@ def serve(
         names.append(f"[{listen.host}]" if ":" in listen.host else listen.host)
     connections = Connections(max_connections(listen.connections), listen.connections_per_address)
     bound = LimitedListener.of(_bind(listen), connections)
-    # One connection for each running query, source lookup and listing, one for probes, the others for uploads.
+    # One connection for each running query and each source lookup, one for probes, the others for uploads.
     engine = open_engine(
-        database_url,
-        application="api",
-        pool_size=CONCURRENT_QUERIES + CONCURRENT_SOURCES + CONCURRENT_LISTINGS + 6,
+        database_url, application="api", pool_size=CONCURRENT_QUERIES + CONCURRENT_SOURCES + 6
     )
     queries = QueryEngine(
         engine, limits=limits, files=StackFiles(stack_files), cache_bytes=decoded_bytes, older=older

@@ -11,7 +11,6 @@ import numpy as np
 from services.disassembly import document
 from services.disassembly.capture_reading import read_captures
 from storage.archive import Archive
-from storage.errors import DatabaseBusy
 from storage.query.answers.disassembly import DisassemblyAnswer
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
@@ -21,9 +20,6 @@ from storage.query.subject import Subject
 if TYPE_CHECKING:
     from storage.ingest.leaf_addresses import SummedAddresses
     from symbolizer.disassembly.disassembler import Disassembler, Listing
-
-_PATIENCE_S: Final = 20.0
-"""A download from a debuginfod server may take as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +32,10 @@ class DisassemblyQuestion:
     """Key of the build; '': the heaviest."""
     captures: int = 200
     """Largest number of captures to read."""
+
+
+MEMORY_BYTES: Final = 1 << 30
+"""That one listing takes: the symbol table of an image without built symbols, or a capture of 128 MiB."""
 
 
 class DisassemblyService:
@@ -51,7 +51,7 @@ class DisassemblyService:
         self._lock = threading.Lock()
 
     def answer(self, question: DisassemblyQuestion) -> DisassemblyAnswer:
-        """The instructions. Raises what queries raise, `ArchiveUnavailable`, and `DatabaseBusy`."""
+        """The instructions. Raises what queries raise, and `ArchiveUnavailable`."""
         found = self._queries.ask(
             FunctionVisitsQuestion(question.selection, question.subject, question.build_id, question.captures)
         )
@@ -79,10 +79,6 @@ class DisassemblyService:
         sought = SoughtFunction(function.name, shown.raw_name, function.file, shown.start)
         if self._disassembler is None:
             return without_files(sought, sampled, "This server reads no files of binaries.")
-        if not self._lock.acquire(timeout=_PATIENCE_S):
-            raise DatabaseBusy("The server reads other binaries.")
-        try:
+        with self._lock:
             identity = identity_of_key(shown.key, shown.path)
             return self._disassembler().listing(shown.kind, identity, sought, sampled)
-        finally:
-            self._lock.release()

@@ -66,7 +66,7 @@ def make_sources(
     """
     folder = _folder(places)
     local = LocalFiles(debug_roots=places.debug_roots, keep=KernelTableStore(engine, archive))
-    near = (Uploaded(engine, archive, folder), local, *places.more)
+    near: list[SymbolSource] = [Uploaded(engine, archive, folder), local, *places.more]
     servers = clients(places.debuginfod_urls, DownloadLimits(bytes=places.download_bytes))
     chain = Chain(near, far=_far(servers, engine, folder))
     return JoinedSource(chain, Joiner(folder), request_build=request_build)
@@ -77,7 +77,8 @@ def make_chain(
 ) -> "Chain":
     """The sources of a reader of single files: nothing is joined, and no kernel table is stored."""
     folder = _folder(places)
-    near = (Uploaded(engine, archive, folder), LocalFiles(debug_roots=places.debug_roots), *places.more)
+    local = LocalFiles(debug_roots=places.debug_roots)
+    near: list[SymbolSource] = [Uploaded(engine, archive, folder), local, *places.more]
     return Chain(near, far=_far(servers, engine, folder))
 
 

@@ -1,31 +1,35 @@
 """The instructions of a function: /disassembly."""
 
-from dataclasses import replace
 from typing import Annotated
 
-from anyio import CapacityLimiter
 from fastapi import APIRouter, Query, Request, Response
 
+from services.api.auth import Access
 from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
 from services.api.profiles.callers import FunctionId, FunctionName
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
+from services.api.request_auth import caller_of
+from services.api.upstream_slots import UpstreamSlots
 from services.disassembly.service import DisassemblyQuestion, DisassemblyService
 from storage.query.answers.disassembly import DisassemblyAnswer
 from storage.query.shapes.function_visits import MOST_CAPTURES
 from storage.query.subject import parse_function_subject
 
-CONCURRENT_LISTINGS = 2
-"""Each reads captures for seconds and may wait for a debuginfod server, so they have threads apart from queries."""
+CONCURRENT_LISTINGS = 1
+"""A large symbol table takes up to a gigabyte, and a download from a debuginfod server seconds of a query's slot."""
+_PATIENCE_S = 10.0
 _LONGEST = 1024
 
 _FORMS = forms_of(DisassemblyAnswer, "rows")
 
 
-def add(router: APIRouter, queries: QueryHandler, service: DisassemblyService) -> None:
+def add(router: APIRouter, handler: QueryHandler, service: DisassemblyService, access: Access) -> None:
     """Add the route."""
-    handler = replace(queries, limiter=CapacityLimiter(CONCURRENT_LISTINGS))
+    slots = UpstreamSlots(
+        CONCURRENT_LISTINGS, of_one=1, patience_s=_PATIENCE_S, what="listings of instructions"
+    )
 
     @router.get(
         "/disassembly",
@@ -61,4 +65,5 @@ def add(router: APIRouter, queries: QueryHandler, service: DisassemblyService) -
     ) -> Response:
         subject = parse_function_subject(function_id=function_id, function=function, binary=binary)
         question = DisassemblyQuestion(selection, subject, build_id, captures)
-        return await handler.answer(request, _FORMS, lambda: service.answer(question))
+        async with slots.acquired(caller_of(request, access)):
+            return await handler.answer(request, _FORMS, lambda: service.answer(question))
