@@ -88,4 +88,4 @@ def open_code(sources: Chain, kind: str, identity: ImageIdentity, closing: ExitS
                 reasons[f"{found.origin} is unusable. {error}"] = None
                 continue
             reasons[f"{found.origin} has no code, only symbols."] = None
-    return Missing(" ".join(reasons)[:_MOST_REASONS])
+    return Missing(" ".join(reasons)[:_MOST_REASONS] or "No source has the binary.")

@@ -1,7 +1,7 @@
 """Lists one function of a binary: where its code is, what it consists of, and the samples at each instruction."""
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -85,9 +85,8 @@ class Disassembler:
         The state of files raises nothing; an unavailable database or archive raises the errors of `storage.errors`.
         """
         if kind not in {"file", "kernel", "module", "vdso"}:
-            return without_files(
-                function, sampled, f"{identity.name} is no file, so it has no stored instructions."
-            )
+            why = f"{identity.name} is no file, so its instructions are not kept."
+            return replace(without_files(function, sampled, why), upload_helps=False)
         with ExitStack() as closing:
             code = open_code(self._sources, kind, identity, closing)
             image = self._image(kind, identity, code)

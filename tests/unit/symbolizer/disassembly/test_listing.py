@@ -9,10 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulation.elf_writer import TEXT_OFFSET, Symbol, elf_file
+from symbolizer.builds.symcaches import local_symcaches
+from symbolizer.disassembly.disassembler import Disassembler
 from symbolizer.disassembly.function_ranges import CodeRange
 from symbolizer.disassembly.sampled_addresses import SampledAddresses, shown_ranges
 from symbolizer.elf.file import ElfFile
 from symbolizer.elf.unwind_table import end_of
+from symbolizer.identity import ImageIdentity
+from symbolizer.kernel.identity import KernelIdentity
+from symbolizer.kernel.kallsyms import Kallsyms, OffsetTable
+from symbolizer.sources.chain import Chain
+from symbolizer.sources.local_files import LocalFiles
+from symbolizer.sources.source import Found, Missing
 from tests.unit.symbolizer.disassembly.listings import (
     built,
     disassembler,
@@ -189,6 +197,36 @@ def test_the_filler_of_a_simulated_fleet_is_not_shown_as_code(tmp_path: Path):
     assert [(row.address, row.instruction, row.samples) for row in found.rows.rows] == [
         (TEXT_OFFSET + 5, None, 2)
     ]
+
+
+class KernelTables(LocalFiles):
+    """This machine without any file, whose kernel's own symbols are known."""
+
+    def executable(self, identity: ImageIdentity) -> Found | Missing:
+        return Missing("It is not here.")
+
+    def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
+        return Missing("It is not here.")
+
+    def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
+        starts = np.array([0, 64, 256], np.uint64)
+        return Kallsyms(OffsetTable(starts, starts + np.uint64(64), (b"start", b"wait", b"end")), {})
+
+
+def test_a_kernel_without_its_file_has_addresses_by_its_own_symbols(tmp_path: Path):
+    kernel = ImageIdentity("ab" * 20, "[kernel]", "[kernel]", b"\xab" * 20, "")
+    alone = Disassembler(Chain([KernelTables()]), local_symcaches(tmp_path))
+    found = alone.listing("kernel", kernel, sought("wait"), sampled_at({63: 1, 64: 2, 127: 4, 128: 8}))
+    assert (found.space, found.upload_helps) == ("kernel", True)
+    assert [(row.address, row.samples) for row in found.rows.rows] == [(64, 2), (127, 4)]
+    assert "not here" in found.missing
+
+
+def test_code_without_a_file_is_said(tmp_path: Path):
+    jit = ImageIdentity("path:[jit]", "[jit]", "", b"", "")
+    found = disassembler(tmp_path).listing("anonymous", jit, sought("f"), sampled_at({0: 3}))
+    assert (found.rows.rows, found.upload_helps) == ((), False)
+    assert "no file" in found.missing
 
 
 def test_a_foreign_architecture_is_said(programs, tmp_path: Path):
