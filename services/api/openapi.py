@@ -9,6 +9,7 @@ from services.api.app import create_app
 from services.api.auth import Access
 from services.data_api.stream_service import StreamService
 from services.data_api.streams import Streams
+from services.disassembly.service import DisassemblyService
 from services.experiments.experiment_service import ExperimentService
 from services.fleet.fleet_service import FleetService
 from services.symbols.symbol_service import SymbolService
@@ -32,6 +33,7 @@ def document() -> str:
             data=data,
             experiments=experiments,
             fleet=FleetService(engine),
+            instructions=DisassemblyService(queries, Archive(state_dir)),
         ).openapi()
         queries.close()
     return json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

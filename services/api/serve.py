@@ -25,6 +25,8 @@ from services.api.symbols import CONCURRENT_INSPECTIONS, CONCURRENT_SOURCES
 from services.certificates.served_pair import ServedPair, check_pair
 from services.data_api.grpc_server import DataListen, check_data_exposure
 from services.data_api.lifecycle import EndingStreams, open_stream_service, serve_streams
+from services.disassembly.binary_files import BinaryFiles, disassembler_of
+from services.disassembly.service import DisassemblyService
 from services.errors import CannotStart, SettingsProblem
 from services.experiments.experiment_service import ExperimentService
 from services.fleet.fleet_service import FleetService
@@ -82,6 +84,8 @@ class SymbolStore:
     """Uploads that are inspected at a time."""
     fetches: FetchLimits = field(default_factory=FetchLimits)
     """Limits on fetching sources."""
+    binaries: BinaryFiles | None = None
+    """Places with binaries, for their instructions; None: none is read."""
 
 
 def check_exposure(listen: Listen, tokens: Sequence[str]) -> None:
@@ -181,6 +185,11 @@ def serve(
             data=service,
             experiments=ExperimentService(engine),
             fleet=FleetService(engine),
+            instructions=DisassemblyService(
+                queries,
+                archive,
+                disassembler_of(symbols.binaries, engine, archive) if symbols.binaries else None,
+            ),
         )
         config = uvicorn.Config(
             app,
