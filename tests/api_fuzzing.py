@@ -34,7 +34,6 @@ from schemathesis.specs.openapi.checks import (
 from sqlalchemy import Connection, Engine
 
 from services.api.app import create_app
-from services.api.auth import Access, parse_tokens
 from services.data_api.stream_service import StreamService
 from services.data_api.streams import Streams
 from services.embedded.postgres import EmbeddedPostgres
@@ -43,6 +42,7 @@ from storage.archive import Archive
 from storage.database import open_engine
 from storage.migrate import upgrade
 from storage.query.query_engine import QueryEngine
+from tests.access_records import access_of
 from tests.fact_writer import FactWriter
 
 BASE = "http://127.0.0.1:7070"
@@ -179,7 +179,7 @@ def whole_app(
         yield (
             create_app(
                 queries,
-                Access(folder / "state", parse_tokens([f"operator:{token}", f"viewer:{viewer}"])),
+                access_of(folder / "state", [f"operator:{token}", f"viewer:{viewer}"]),
                 static=folder / "static",
                 symbols=SymbolService(engine, archive, largest_bytes=1 << 20),
                 # A stream that follows ends with its first sign of life: who asks here waits for the end.
