@@ -30,7 +30,7 @@ def shows_data(page: Page) -> None:
 
 
 def is_logged_out(page: Page) -> None:
-    expect(page.get_by_role("heading", name="You are not logged in")).to_be_visible()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
 def test_a_link_signs_in_and_leaves_nothing_in_the_address(signed_in: Visitor):
