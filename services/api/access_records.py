@@ -5,7 +5,7 @@ session that ended and a token that was revoked in another process are refused h
 process take effect at once, because they read the copy again before they return.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
@@ -80,9 +80,10 @@ class DatabaseRecords:
 class RecordCopy:
     """This process's copy of the records. Safe to share between threads."""
 
-    def __init__(self, records: AccessRecords) -> None:
+    def __init__(self, records: AccessRecords, clock: Callable[[], float] = monotonic) -> None:
         """The copy is empty, and not current, until it is refreshed."""
         self._records = records
+        self._clock = clock
         self._reading = Lock()
         self._copy = Records()
         self._read_at: float | None = None
@@ -91,7 +92,7 @@ class RecordCopy:
     @property
     def is_current(self) -> bool:
         """Whether the copy was read recently enough to decide by it."""
-        return self._read_at is not None and monotonic() - self._read_at <= OLDEST_S
+        return self._read_at is not None and self._clock() - self._read_at <= OLDEST_S
 
     @property
     def tokens(self) -> tuple[ApiToken, ...]:
@@ -119,7 +120,7 @@ class RecordCopy:
         """Read the records. Raises StorageError."""
         # A reading that began before a change must not replace one that began after it.
         with self._reading:
-            began, used = monotonic(), frozenset(self._used)
+            began, used = self._clock(), frozenset(self._used)
             self._copy = self._records.read(used)
             self._read_at = began
             self._used -= used

@@ -1,8 +1,9 @@
 """Limit on wrong tokens per address at the sign-in form."""
 
-import time
 from collections import OrderedDict
+from collections.abc import Callable
 from threading import Lock
+from time import monotonic
 from typing import Final
 
 MOST: Final = 10
@@ -18,7 +19,8 @@ class FailedAttempts:
     Only wrong tokens count, so readers behind one proxy do not exclude each other by signing in.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
         self._times: OrderedDict[str, list[float]] = OrderedDict()
         self._lock = Lock()
 
@@ -26,16 +28,16 @@ class FailedAttempts:
         """Seconds until the address may try again; 0: now."""
         with self._lock:
             recent = self._recent(address)
-            return recent[-MOST] + WINDOW_S - time.monotonic() if len(recent) >= MOST else 0.0
+            return recent[-MOST] + WINDOW_S - self._clock() if len(recent) >= MOST else 0.0
 
     def note(self, address: str) -> None:
         """Count a wrong token of the address."""
         with self._lock:
-            self._times[address] = [*self._recent(address), time.monotonic()]
+            self._times[address] = [*self._recent(address), self._clock()]
             self._times.move_to_end(address)
             while len(self._times) > _MOST_ADDRESSES:
                 self._times.popitem(last=False)
 
     def _recent(self, address: str) -> list[float]:
-        since = time.monotonic() - WINDOW_S
+        since = self._clock() - WINDOW_S
         return [at for at in self._times.get(address, ()) if at > since]

@@ -132,7 +132,7 @@ def sign_in_router(access: Access) -> APIRouter:
         dependencies=[Depends(only_what_is_taken)],
     )
     def sign_in_by_token(request: Request, body: Annotated[SignInByToken, Body()]) -> Response:
-        address = peer_of(request.client)
+        address = _address_of(request)
         if (wait_s := failed.wait_s(address)) > 0:
             raise Problem(
                 HTTPStatus.TOO_MANY_REQUESTS,
@@ -205,6 +205,14 @@ def sign_in_router(access: Access) -> APIRouter:
         return JSONResponse(document, headers=_NO_STORE)
 
     return router
+
+
+def _address_of(request: Request) -> str:
+    """The address that wrong tokens count for."""
+    try:
+        return peer_of(request.client)
+    except ValueError:  # a name, as of the peer of a Unix socket
+        return request.client.host if request.client else ""
 
 
 def _document(proof: Proof) -> dict[str, Any]:
