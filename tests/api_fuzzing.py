@@ -168,8 +168,8 @@ def _told(wrong: BaseException) -> str:
 def whole_app(
     engine: Engine, folder: Path, *, viewer: str = "a-viewers-token-000000", with_data: bool = True
 ) -> Iterator[tuple[FastAPI, Mapping[str, str]]]:
-    """The app with all its routes over this store, which gets a little data, and what an operator's requests carry."""
-    token = "an-operators-token-000000"
+    """The app with all its routes over this store, which gets a little data, and what an administrator's requests carry."""
+    token = "an-administrators-token-000000"
     if with_data:
         with engine.begin() as connection:
             _write(connection)
@@ -179,12 +179,13 @@ def whole_app(
         yield (
             create_app(
                 queries,
-                access_of(folder / "state", [f"operator:{token}", f"viewer:{viewer}"]),
+                access_of(folder / "state", [f"admin:{token}", f"viewer:{viewer}"]),
                 static=folder / "static",
                 symbols=SymbolService(engine, archive, largest_bytes=1 << 20),
                 # A stream that follows ends with its first sign of life: who asks here waits for the end.
                 data=StreamService(Streams(engine, archive, poll_s=0.0, quiet_s=0.0), longest_s=0.0),
                 uploads=folder / "uploads",
+                shared=engine,
             ),
             {"Authorization": f"Bearer {token}"},
         )

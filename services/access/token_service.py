@@ -12,6 +12,7 @@ from services.api.tokens import Role, digest_of_token, new_token
 from storage.access import api_tokens
 from storage.access.api_tokens import ApiToken
 from storage.database import snapshot
+from storage.errors import UnknownToken
 from storage.query.selections.times import format_time
 
 Json = dict[str, Any]
@@ -65,6 +66,8 @@ class TokenService:
 
     def revoke(self, name: str) -> Json:
         """Remove a token: `RevokedToken`. Raises `UnknownToken`, `DatabaseError`."""
+        if not re.fullmatch(NAME, name):  # the database refuses some characters
+            raise UnknownToken(f"There is no API token named {name[:60]!r}.")
         with self._engine.begin() as connection:
             revoked = api_tokens.revoke(connection, name)
         self._on_change()

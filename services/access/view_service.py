@@ -11,6 +11,7 @@ from services.access.errors import UnusableEntry
 from storage.access import saved_views
 from storage.access.saved_views import SavedView
 from storage.database import snapshot
+from storage.errors import UnknownView
 from storage.query.selections.times import format_time
 
 Json = dict[str, Any]
@@ -19,6 +20,7 @@ LONGEST_PATH: Final = 8000
 """Characters. Servers and proxies accept addresses of about this length."""
 _ID_BYTES: Final = 9
 """72 random bits: a short link cannot be guessed."""
+_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _PRINTABLE: Final = re.compile(r"[!-~]+")
 """ASCII without spaces and control characters, which browsers remove from addresses."""
 _NO_PAGES: Final = frozenset({"api", "login", "logout", "v", "assets", "healthz", "readyz", "metrics"})
@@ -57,6 +59,7 @@ class ViewService:
 
     def path_of(self, view_id: str) -> str:
         """The address of a view or short link. Raises `UnknownView`, `DatabaseError`."""
+        _check_id(view_id)
         with snapshot(self._engine) as connection:
             path = saved_views.find(connection, view_id).path
         # Someone who can write to the database could lead readers to another site.
@@ -65,9 +68,15 @@ class ViewService:
 
     def remove(self, view_id: str) -> Json:
         """Delete a view or short link: `RemovedView`. Raises `UnknownView`, `DatabaseError`."""
+        _check_id(view_id)
         with self._engine.begin() as connection:
             saved_views.remove(connection, view_id)
         return {"id": view_id}
+
+
+def _check_id(view_id: str) -> None:
+    if not _ID.fullmatch(view_id):  # the database refuses some characters
+        raise UnknownView(f"There is no saved view {view_id[:40]!r}.")
 
 
 def check_path(path: str) -> None:

@@ -133,6 +133,7 @@ def test_names_are_unique(replicas: tuple[TestClient, TestClient]):
     assert one.post(TOKENS, json=CI, headers=bearer(ADMIN)).status_code == 200
     assert "'ci'" in problem(one.post(TOKENS, json=CI, headers=bearer(ADMIN)), 409)["detail"]
     problem(one.delete(f"{TOKENS}/other", headers=bearer(ADMIN)), 404)
+    problem(one.delete(f"{TOKENS}/%00", headers=bearer(ADMIN)), 404)
 
 
 def test_commands_create_list_and_revoke(

@@ -59,6 +59,8 @@ def test_a_deleted_view_leads_nowhere(anyone: TestClient):
     gone = anyone.get(saved["short"])
     assert (gone.status_code, "No such link" in gone.text) == (404, True)
     problem(anyone.delete(f"{VIEWS}/{saved['id']}", headers=bearer(OPERATOR)), 404)
+    problem(anyone.delete(f"{VIEWS}/%00", headers=bearer(OPERATOR)), 404)
+    assert anyone.get("/v/%00").status_code == 404
     escaped = anyone.get("/v/<b>x")
     assert (escaped.status_code, "<b>" in escaped.text) == (404, False)
 
