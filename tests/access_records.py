@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from services.api.access_records import DatabaseRecords, Records
+from services.api.access_records import DatabaseRecords, RecordCopy, Records
 from services.api.auth import Access
 from services.api.login_links import mint_login_url
 from services.api.signing import session_secret
@@ -35,8 +35,13 @@ class MemoryAccessRecords:
 
 def access_of(state_dir: Path, tokens: Sequence[str] = (), engine: Engine | None = None, **options) -> Access:
     """By tokens, and by links of this state directory; its records are read."""
-    records = MemoryAccessRecords() if engine is None else DatabaseRecords(engine)
-    made = Access(session_secret(state_dir), records, parse_tokens(tokens), **options)
+    # An app that does not start as a whole reads them once: for it no time passes.
+    copy = (
+        RecordCopy(MemoryAccessRecords(), clock=lambda: 0.0)
+        if engine is None
+        else RecordCopy(DatabaseRecords(engine))
+    )
+    made = Access(session_secret(state_dir), copy, parse_tokens(tokens), **options)
     made.records.refresh()
     return made
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from services.api.access_records import AccessRecords, RecordCopy
+from services.api.access_records import RecordCopy
 from services.api.login_links import LoginRefused, new_link, read_link
 from services.api.sessions import LONGEST_SECONDS, Halves, Session, Sessions
 from services.api.signing import signature
@@ -42,7 +42,7 @@ class Access:
     def __init__(
         self,
         secret: bytes,
-        records: AccessRecords,
+        records: RecordCopy,
         tokens: Iterable[BearerToken] = (),
         *,
         link_command: str | None = None,
@@ -52,8 +52,8 @@ class Access:
         `link_command` prints a login link on this machine; None: only a caller with a token can make one.
         """
         self._secret = secret
-        self.records = RecordCopy(records)
-        self.sessions = Sessions(secret, self.records)
+        self.records = records
+        self.sessions = Sessions(secret, records)
         self.link_command = link_command
         self._of_settings = tuple(_Known(token, self._source_of(token)) for token in tokens)
         self._recorded: tuple[tuple[ApiToken, ...], tuple[_Known, ...]] = ((), ())

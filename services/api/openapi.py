@@ -5,7 +5,7 @@ import secrets
 import sys
 import tempfile
 
-from services.api.access_records import DatabaseRecords
+from services.api.access_records import DatabaseRecords, RecordCopy
 from services.api.app import create_app
 from services.api.auth import Access
 from services.data_api.stream_service import StreamService
@@ -25,7 +25,7 @@ def document() -> str:
         service = SymbolService(engine, Archive(state_dir))
         data = StreamService(Streams(engine, Archive(state_dir)))
         access, experiments = (
-            Access(secrets.token_bytes(), DatabaseRecords(engine)),
+            Access(secrets.token_bytes(), RecordCopy(DatabaseRecords(engine))),
             ExperimentService(engine),
         )
         description = create_app(

@@ -60,7 +60,7 @@ def prices_router(service: PriceService, access: Access) -> APIRouter:
         summary="Set prices of platforms",
         description="Replaces all prices that differ from the default.",
         response_model=Prices,
-        responses=responses_of(401, 403, 422, 503),
+        responses=responses_of(400, 401, 403, 422, 503),
         **routes.needing(Role.ADMIN),
     )
     async def replace_prices(request: Request, body: Annotated[NewPrices, Body()]) -> Response:

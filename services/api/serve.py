@@ -16,7 +16,7 @@ import structlog
 import uvicorn
 from sqlalchemy import QueuePool
 
-from services.api.access_records import DatabaseRecords
+from services.api.access_records import DatabaseRecords, RecordCopy
 from services.api.app import CONCURRENT_QUERIES, create_app
 from services.api.auth import Access
 from services.api.connection_limits import BACKLOG, Connections, LimitedListener, ServingLoop, max_connections
@@ -152,7 +152,7 @@ def serve(
     engine = open_engine(
         database_url, application="api", pool_size=CONCURRENT_QUERIES + CONCURRENT_SOURCES + 8
     )
-    access = Access(secret, DatabaseRecords(engine), known_tokens, link_command=link_command)
+    access = Access(secret, RecordCopy(DatabaseRecords(engine)), known_tokens, link_command=link_command)
     queries = QueryEngine(
         engine, limits=limits, files=StackFiles(stack_files), cache_bytes=decoded_bytes, older=older
     )

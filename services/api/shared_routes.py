@@ -19,6 +19,7 @@ from services.api.tokens import Role
 RoleWord = Literal["viewer", "operator", "admin"]
 _PROBLEMS = described(
     {
+        400: "The body is not text in UTF-8.",
         401: "Not signed in.",
         403: "The caller's role is too low.",
         404: "Nothing has this name or id.",

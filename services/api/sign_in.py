@@ -35,6 +35,7 @@ _NO_STORE = {"Cache-Control": "no-store"}
 _LONGEST_TOKEN: Final = 500
 _PROBLEMS = described(
     {
+        400: "The body is not text in UTF-8.",
         401: "Not signed in, or the token is not valid.",
         403: "The caller may not do this: the detail says why.",
         422: "The body or a parameter is not valid.",
@@ -120,7 +121,7 @@ def sign_in_router(access: Access) -> APIRouter:
         responses=_only(422),
         dependencies=[Depends(only_what_is_taken)],
     )
-    async def sign_in_ways() -> Response:
+    async def sign_in() -> Response:
         return JSONResponse({"command": access.link_command}, headers=_NO_STORE)
 
     @router.post(
@@ -128,10 +129,10 @@ def sign_in_router(access: Access) -> APIRouter:
         summary="Sign in with an API token",
         description="Opens a session with the role of the token. It ends at the latest when the token does.",
         response_model=OpenedSession,
-        responses=_only(401, 422, 429, 503),
+        responses=_only(400, 401, 422, 429, 503),
         dependencies=[Depends(only_what_is_taken)],
     )
-    def sign_in_by_token(request: Request, body: Annotated[SignInByToken, Body()]) -> Response:
+    def post_login(request: Request, body: Annotated[SignInByToken, Body()]) -> Response:
         address = _address_of(request)
         if (wait_s := failed.wait_s(address)) > 0:
             raise Problem(
@@ -186,7 +187,7 @@ def sign_in_router(access: Access) -> APIRouter:
         description="A link that works once, within 12 hours, and opens a session with this role. The caller needs a "
         "token and at least this role: a session could otherwise prolong itself.",
         response_model=NewLoginLink,
-        responses=_only(401, 403, 422, 503),
+        responses=_only(400, 401, 403, 422, 503),
         dependencies=guards,
     )
     async def make_login_link(request: Request, body: Annotated[LoginLinkOptions, Body()]) -> Response:

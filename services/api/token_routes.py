@@ -77,7 +77,7 @@ def tokens_router(service: TokenService, access: Access) -> APIRouter:
         summary="Create an API token",
         description="The answer is the only one with the token's text: the database has its digest only.",
         response_model=CreatedToken,
-        responses=responses_of(401, 403, 409, 422, 503),
+        responses=responses_of(400, 401, 403, 409, 422, 503),
         **admin,
     )
     async def create_token(request: Request, body: Annotated[NewToken, Body()]) -> Response:

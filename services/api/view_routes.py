@@ -78,7 +78,7 @@ def views_router(service: ViewService, access: Access) -> APIRouter:
         description="Stores an address of the web UI. Without a name it is a short link only; the same address then gets "
         "the same link.",
         response_model=View,
-        responses=responses_of(401, 403, 409, 422, 503),
+        responses=responses_of(400, 401, 403, 409, 422, 503),
         **operator,
     )
     async def save_view(request: Request, body: Annotated[NewView, Body()]) -> Response:

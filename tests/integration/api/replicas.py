@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Engine
 from starlette.testclient import TestClient
 
-from services.api.access_records import DatabaseRecords
+from services.api.access_records import DatabaseRecords, RecordCopy
 from services.api.app import create_app
 from services.api.auth import Access
 from services.api.signing import session_secret
@@ -29,7 +29,7 @@ def two_replicas(engine: Engine, folder: Path) -> Iterator[tuple[TestClient, Tes
             queries = QueryEngine(engine)
             opened.callback(queries.close)
             secret = session_secret(folder / name, file)
-            access = Access(secret, DatabaseRecords(engine), parse_tokens(TOKENS))
+            access = Access(secret, RecordCopy(DatabaseRecords(engine)), parse_tokens(TOKENS))
             app = create_app(queries, access, static=folder, shared=engine)
             return opened.enter_context(TestClient(app, base_url=BASE))
 

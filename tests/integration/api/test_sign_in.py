@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, func, select, text
 from starlette.testclient import TestClient
 
-from services.api.access_records import DatabaseRecords
+from services.api.access_records import DatabaseRecords, RecordCopy
 from services.api.app import create_app
 from services.api.auth import Access
 from services.api.failed_attempts import MOST
@@ -182,7 +182,7 @@ def test_the_way_to_sign_in_is_public_and_names_no_path_by_default(replicas: tup
 def test_refusals_show_the_command_of_this_state_directory(engine: Engine, tmp_path: Path):
     queries = QueryEngine(engine)
     command = "FLEETPROF_STATE_DIR='/tmp/a b<' fleetprof url"
-    access = Access(SECRET, DatabaseRecords(engine), link_command=command)
+    access = Access(SECRET, RecordCopy(DatabaseRecords(engine)), link_command=command)
     with TestClient(create_app(queries, access, static=tmp_path), base_url=BASE) as client:
         assert client.get("/api/v1/sign-in").json() == {"command": command}
         assert command in problem(client.get("/api/v1/status"), 401)["hint"]
@@ -195,7 +195,7 @@ def test_refusals_show_the_command_of_this_state_directory(engine: Engine, tmp_p
 def test_without_a_database_sessions_are_undecided_and_tokens_of_settings_hold(tmp_path: Path):
     engine = open_engine("postgresql://nobody@/nothing?host=/nonexistent", application="test")
     queries = QueryEngine(engine)
-    access = Access(SECRET, DatabaseRecords(engine), parse_tokens([f"viewer:{TOKEN}"]))
+    access = Access(SECRET, RecordCopy(DatabaseRecords(engine)), parse_tokens([f"viewer:{TOKEN}"]))
     own = new_session(SECRET, Role.ADMIN.word)
     session = {"Cookie": f"{cookie_name(secure=False)}={own.cookie}", SESSION_HEADER: own.binding}
     with TestClient(create_app(queries, access, static=tmp_path), base_url=BASE) as client:

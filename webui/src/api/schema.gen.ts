@@ -787,7 +787,7 @@ export interface paths {
          * How to sign in
          * @description Needs no sign-in. It has the command that prints a login link for a server of `fleetprof up`, with its state directory if that is not the default one.
          */
-        get: operations["sign_in_ways"];
+        get: operations["sign_in"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1061,7 +1061,7 @@ export interface paths {
          * Sign in with an API token
          * @description Opens a session with the role of the token. It ends at the latest when the token does.
          */
-        post: operations["sign_in_by_token"];
+        post: operations["post_login"];
         delete?: never;
         options?: never;
         head?: never;
@@ -9473,6 +9473,15 @@ export interface operations {
                     "application/json": components["schemas"]["NewLoginLink"];
                 };
             };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description Not signed in, or the token is not valid. */
             401: {
                 headers: {
@@ -9699,6 +9708,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Prices"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not signed in. */
@@ -10277,7 +10295,7 @@ export interface operations {
             };
         };
     };
-    sign_in_ways: {
+    sign_in: {
         parameters: {
             query?: never;
             header?: never;
@@ -11147,6 +11165,15 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedToken"];
                 };
             };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description Not signed in. */
             401: {
                 headers: {
@@ -11331,6 +11358,15 @@ export interface operations {
                     "application/json": components["schemas"]["View"];
                 };
             };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             /** @description Not signed in. */
             401: {
                 headers: {
@@ -11446,7 +11482,7 @@ export interface operations {
             };
         };
     };
-    sign_in_by_token: {
+    post_login: {
         parameters: {
             query?: never;
             header?: never;
@@ -11466,6 +11502,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OpenedSession"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not signed in, or the token is not valid. */

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from services.api.access_records import Records
+from services.api.access_records import RecordCopy, Records
 from services.api.auth import Access
 from services.api.login_links import LOGIN_SECONDS, LoginRefused
 from services.api.sessions import LONGEST_SECONDS, Halves
@@ -151,7 +151,7 @@ def recorded(text: str, expires_at: datetime | None = None) -> ApiToken:
 
 def test_recorded_tokens_are_accepted_until_they_expire_or_are_removed(tmp_path: Path):
     records, text = MemoryAccessRecords(), new_token()
-    access = Access(session_secret(tmp_path), records)
+    access = Access(session_secret(tmp_path), RecordCopy(records))
     assert access.find_token(text) is None
     row = recorded(text, datetime.now(UTC) + timedelta(hours=1))
     records.records = Records(tokens=(row,))
