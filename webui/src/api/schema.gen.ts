@@ -384,6 +384,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What changed in the fleet
+         * @description First sights of versions, compilers, kernels, platforms and other labels, each with the last visit before without the value and the share it has now, and marks of deploys. Without `from`, the last 7 days.
+         */
+        get: operations["changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/data/captures": {
         parameters: {
             query?: never;
@@ -439,6 +459,46 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mark a deploy
+         * @description Marks the start of the roll-out of a version. /changes and charts show it.
+         */
+        post: operations["add_deploy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploys/{deploy_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete the mark of a deploy
+         * @description Afterwards, /changes no longer lists it. Profiles and first sights are not affected.
+         */
+        delete: operations["remove_deploy"];
         options?: never;
         head?: never;
         patch?: never;
@@ -601,9 +661,49 @@ export interface paths {
         };
         /**
          * What moved, and why
-         * @description Rows whose share changed significantly and by enough to act on, each with the label that explains the change: version, compiler, kernel and others. Without `from` and `to`, the last whole UTC day is compared with the day before.
+         * @description Rows whose share changed significantly and by enough to act on, each with the label that explains the change: version, compiler, kernel and others. Without `from` and `to`, the last whole UTC day is compared with the day before. Within the selection, the newest version of each application is compared with the one before.
          */
         get: operations["movers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/regressions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Regressions of a night
+         * @description Each application's newest version compared with the one before, or this week with last week, computed once per UTC day and kept. The route computes nothing: before the first night it states when that is.
+         */
+        get: operations["regressions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/releases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Releases and their verdicts
+         * @description The versions of each application, the progress of their roll-outs, and the functions that changed significantly from the version before to the newest one. Without `from`, the last 2 days.
+         */
+        get: operations["releases"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1526,6 +1626,85 @@ export interface components {
             visits: number;
         };
         /**
+         * Change
+         * @description Something new in the fleet.
+         */
+        Change: {
+            /**
+             * Added By
+             * @description Who added the mark. Null for first sights.
+             */
+            added_by: string | null;
+            /**
+             * Application
+             * @description Null: the change is of machines, not of one application.
+             */
+            application: string | null;
+            /**
+             * Chance
+             * @description Probability that a value which had been there all the time would be seen this late by chance. Values with more than 0.01 are left out. Null for marks.
+             */
+            chance: number | null;
+            /**
+             * Deploy Id
+             * @description Id of a mark. Null for first sights.
+             */
+            deploy_id: number | null;
+            /**
+             * Kind
+             * @description first_sight: visits saw a new value of a label. mark: an operator marked a deploy.
+             * @enum {string}
+             */
+            kind: "first_sight" | "mark";
+            /**
+             * Label
+             * @description version, compiler, kernel, …; application for a new application. Of a mark: version.
+             */
+            label: string;
+            /**
+             * Last Without
+             * @description Draw time of the last visit before `time` that saw the application without the value: the change happened between the two. Null for marks.
+             */
+            last_without: string | null;
+            /**
+             * Link
+             * @description http or https URL of a mark, empty: none. Null for first sights.
+             */
+            link: string | null;
+            /**
+             * Previous
+             * @description The value with the largest share in the 20 visits before, empty for profiles without the label. Null for new applications and for marks.
+             */
+            previous: string | null;
+            /** @description Share of the application's time (for labels of machines and new applications, of the selection) since `now_from`: the progress of the roll-out. Null for marks, without visits since then, and without a random design. */
+            share_now: components["schemas"]["Interval"] | null;
+            /**
+             * Text
+             * @description Description of a mark. Null for first sights.
+             */
+            text: string | null;
+            /**
+             * Time
+             * @description Draw time of the first visit that saw the value, RFC 3339. Of a mark: its time.
+             */
+            time: string;
+            /**
+             * Value
+             * @description The new value.
+             */
+            value: string;
+            /**
+             * Visits
+             * @description Visits that saw the value. Null for marks.
+             */
+            visits: number | null;
+            /**
+             * Visits Before
+             * @description Visits that saw the application (for labels of machines, any visits) before `time`. Null for marks.
+             */
+            visits_before: number | null;
+        };
+        /**
          * ChangeAnswer
          * @description The appearance or disappearance of a value.
          */
@@ -1544,6 +1723,85 @@ export interface components {
             reached: components["schemas"]["Reached"][];
             /** @description Share in the last step. */
             share: components["schemas"]["Figure"];
+        };
+        /**
+         * ChangedFunction
+         * @description A function whose total changed significantly as a share of its application's time.
+         */
+        ChangedFunction: {
+            /**
+             * A Share
+             * @description Share of the total in the application's time now.
+             */
+            a_share: number;
+            /**
+             * B Share
+             * @description Share before.
+             */
+            b_share: number;
+            /**
+             * Delta
+             * @description a_share - b_share.
+             */
+            delta: number;
+            /** @description delta times the mean number of cores of the application now (of the newest version, if versions are compared). The interval is that of delta: it leaves out the uncertainty of the cores. Null for events not counted in time. */
+            extra_cores: components["schemas"]["Figure"] | null;
+            /** @description a_share / b_share, with the interval of delta relative to b_share. Null: the function is new. */
+            factor: components["schemas"]["Figure"] | null;
+            /** Function Id */
+            function_id: number | null;
+            /** Hi */
+            hi: number;
+            /**
+             * Key
+             * @description As in /table.
+             */
+            key: {
+                [key: string]: string;
+            };
+            /**
+             * Lo
+             * @description Interval of delta at `interval_level`.
+             */
+            lo: number;
+            /** P */
+            p: number;
+            /**
+             * Q
+             * @description As in /diff, over the rows of all comparisons.
+             */
+            q: number;
+        };
+        /**
+         * ChangesAnswer
+         * @description Changes of the fleet in a time range, the newest first.
+         */
+        ChangesAnswer: {
+            /** Changes */
+            changes: components["schemas"]["Change"][];
+            /**
+             * Changes Total
+             * @description Number of changes before `limit` is applied.
+             */
+            changes_total: number;
+            /**
+             * Known From
+             * @description Draw time of the first visit that was read, RFC 3339. A value is new if visits from here on did not see it. Null: there are no visits.
+             */
+            known_from: string | null;
+            /** Labels */
+            labels: string[];
+            /**
+             * Now From
+             * @description Start of the time that `share_now` refers to, RFC 3339.
+             */
+            now_from: string;
+            selection: components["schemas"]["SelectionEcho"];
+            /**
+             * Unsure
+             * @description Values first seen in the time range that may have been there before: chance explains why no earlier visit saw them.
+             */
+            unsure: number;
         };
         /**
          * Chip
@@ -1595,6 +1853,64 @@ export interface components {
              * @description Empty: any application.
              */
             workload: string;
+        };
+        /**
+         * ComparedRelease
+         * @description A comparison of two versions of an application within the selection.
+         */
+        ComparedRelease: {
+            /** Application */
+            application: string;
+            /**
+             * Compared Part
+             * @description Share of the visits used for p-values, intervals of differences and power: a random part, if shuffling all of them takes too long. Shares use all visits.
+             */
+            compared_part: number;
+            /**
+             * Examined
+             * @description Number of compared rows.
+             */
+            examined: number;
+            /**
+             * Power
+             * @description As `power` of the answer, for the comparison of these versions.
+             */
+            power: number;
+            /**
+             * Previous
+             * @description The version before.
+             */
+            previous: string;
+            /**
+             * Previous Visits
+             * @description Compared visits that saw the previous version.
+             */
+            previous_visits: number;
+            /**
+             * Same Time
+             * @description The visits are of the time in which both versions ran. False: that time has too few visits, so all of the range are compared, and what depends on the time of day or week may differ.
+             */
+            same_time: boolean;
+            /**
+             * Share
+             * @description Estimated share of the version in the selection.
+             */
+            share: number;
+            /**
+             * Significant
+             * @description Number of rows that changed significantly.
+             */
+            significant: number;
+            /**
+             * Version
+             * @description The newest version with enough visits.
+             */
+            version: string;
+            /**
+             * Visits
+             * @description Compared visits that saw the version.
+             */
+            visits: number;
         };
         /**
          * CompositionAnswer
@@ -3326,6 +3642,32 @@ export interface components {
             total: number;
         };
         /**
+         * Mark
+         * @description A marked deploy; /changes lists it with kind mark.
+         */
+        Mark: {
+            /** Added By */
+            added_by: string;
+            /** Application */
+            application: string;
+            /**
+             * At
+             * @description RFC 3339, UTC.
+             */
+            at: string;
+            /** Deploy Id */
+            deploy_id: number;
+            /**
+             * Link
+             * @description http or https URL; empty: none.
+             */
+            link: string;
+            /** Text */
+            text: string;
+            /** Version */
+            version: string;
+        };
+        /**
          * Memory
          * @description Another memory frequency, and its assumed effect.
          */
@@ -3525,6 +3867,13 @@ export interface components {
              * @description Smallest false discovery rate at which the row is significant (Benjamini and Hochberg).
              */
             q: number | null;
+            /** @description Set if the row changed between two versions of an application. Then `a_share` is the total's share of the application's time in `version`, `b_share` that in `previous`, both in the selection's time range. Null: the selection is compared with its base. */
+            release: components["schemas"]["Release"] | null;
+            /**
+             * Selection Delta
+             * @description `delta` times the share of the version in the selection; without a release, `delta`.
+             */
+            selection_delta: number;
             /**
              * Significant
              * @description The interval excludes 0 (q ≤ 0.05). On average, chance causes at most 5 % of the significant rows.
@@ -3562,7 +3911,7 @@ export interface components {
             compared_part: number;
             /**
              * Examined
-             * @description Number of compared rows. At most 5 % of the significant rows are chance.
+             * @description Number of rows compared between the selection and its base. At most 5 % of the significant rows, with those of releases, are chance.
              */
             examined: number;
             /**
@@ -3577,12 +3926,12 @@ export interface components {
             labels: string[];
             /**
              * Least
-             * @description Smallest change of share that makes a row a mover.
+             * @description Smallest `delta` that makes a row a mover.
              */
             least: number;
             /**
              * Movers
-             * @description Largest change of share first.
+             * @description Largest change of the selection first (`selection_delta`).
              */
             movers: components["schemas"]["Mover"][];
             /**
@@ -3596,8 +3945,13 @@ export interface components {
              */
             power: number | null;
             /**
+             * Releases
+             * @description Applications whose newest version was compared with the one before, heaviest first. False discoveries are controlled over the rows of all comparisons together.
+             */
+            releases: components["schemas"]["ComparedRelease"][];
+            /**
              * Rows Total
-             * @description Rows that either side has.
+             * @description Rows that the selection or its base has.
              */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
@@ -3629,6 +3983,40 @@ export interface components {
              * @enum {string}
              */
             status: "full" | "symtab" | "binary_only" | "unknown";
+        };
+        /**
+         * NewMark
+         * @description A deploy to be marked.
+         */
+        NewMark: {
+            /**
+             * Application
+             * @description As the label `application` of profiles.
+             */
+            application: string;
+            /**
+             * At
+             * @description Start of the deploy: RFC 3339, a date, seconds since 1970, or relative such as now-2h.
+             * @default now
+             */
+            at: string;
+            /**
+             * Link
+             * @description http or https URL.
+             * @default
+             */
+            link: string;
+            /**
+             * Text
+             * @description Description.
+             * @default
+             */
+            text: string;
+            /**
+             * Version
+             * @description As the label `version`.
+             */
+            version: string;
         };
         /**
          * Order
@@ -3968,6 +4356,271 @@ export interface components {
             level: number;
         };
         /**
+         * Regression
+         * @description One application of a night.
+         */
+        Regression: {
+            /** Application */
+            application: string;
+            comparison: components["schemas"]["ReleaseComparison"];
+            /**
+             * Share
+             * @description Estimated share of the fleet in the week.
+             */
+            share: number;
+        };
+        /**
+         * RegressionsAnswer
+         * @description The regressions of a night, computed once from the seven days up to the end of `day`.
+         */
+        RegressionsAnswer: {
+            /**
+             * Applications
+             * @description Applications with a significant change first, by the change of their worst function as a share of the fleet; then the others, heaviest first.
+             */
+            applications: components["schemas"]["Regression"][];
+            /** @description The reason why there is no answer. Null if there is one. */
+            because: components["schemas"]["Unavailable"] | null;
+            /**
+             * Computed At
+             * @description RFC 3339. Null: this night has no results.
+             */
+            computed_at: string | null;
+            /**
+             * Day
+             * @description UTC day, ISO 8601. Null: no night has been computed yet.
+             */
+            day: string | null;
+            /**
+             * Days
+             * @description Days with results, the newest first.
+             */
+            days: string[];
+            /**
+             * Failure
+             * @description Why the last attempt to compute this night failed. Null: it did not.
+             */
+            failure: string | null;
+            /**
+             * Interval Level
+             * @description Level of the intervals of all differences. It is above 0.95 if many rows are compared and few differ. Null without a random design.
+             */
+            interval_level: number | null;
+            /**
+             * Next Run
+             * @description When the next night is computed, RFC 3339: two hours after the end of its UTC day, or later if captures of the day are not ingested. In the past: it is due.
+             */
+            next_run: string;
+            /**
+             * Tested
+             * @description Rows of all comparisons together. On average, at most 5 % of those called significant are chance.
+             */
+            tested: number;
+        };
+        /**
+         * Release
+         * @description Two versions of an application that ran in the selection's time.
+         */
+        Release: {
+            /** Application */
+            application: string;
+            /**
+             * Previous
+             * @description The version before.
+             */
+            previous: string;
+            /**
+             * Version
+             * @description The newest version with enough visits.
+             */
+            version: string;
+        };
+        /**
+         * ReleaseComparison
+         * @description One application now and before: the newest version and the one before, or this week and last week.
+         */
+        ReleaseComparison: {
+            /**
+             * Compared Part
+             * @description Share of the visits used for p-values, intervals of differences and power: a random part, if shuffling all of them takes too long. Shares use all visits.
+             */
+            compared_part: number;
+            /**
+             * Examined
+             * @description Compared rows: the heaviest totals of either side.
+             */
+            examined: number;
+            /**
+             * Functions
+             * @description Functions that changed significantly, largest change first; at most 10.
+             */
+            functions: components["schemas"]["ChangedFunction"][];
+            /**
+             * Grew
+             * @description Functions with a significantly larger share.
+             */
+            grew: number;
+            /**
+             * Kind
+             * @description release: two versions at the same time. week: seven days and the seven before.
+             * @enum {string}
+             */
+            kind: "release" | "week";
+            /**
+             * Power
+             * @description Probability to detect that a row of 1 % grew by a factor of 1.5, with these visits and all rows tested at once. Null without a test.
+             */
+            power: number | null;
+            /**
+             * Previous
+             * @description The version before. Empty for a week.
+             */
+            previous: string;
+            /**
+             * Previous Visits
+             * @description Compared visits that saw it before.
+             */
+            previous_visits: number;
+            /**
+             * Same Time
+             * @description The visits are of the time in which both versions ran. False: that time has too few visits, so all of the range are compared, and what depends on the time of day or week may differ.
+             */
+            same_time: boolean;
+            /**
+             * Shrank
+             * @description Functions with a significantly smaller share.
+             */
+            shrank: number;
+            /**
+             * Verdict
+             * @description changed: at least one function changed significantly. no_change: none did; `power` tells whether a change would have been found. too_little: one of the sides has too few visits.
+             * @enum {string}
+             */
+            verdict: "changed" | "no_change" | "too_little";
+            /**
+             * Version
+             * @description The newest version. Empty for a week.
+             */
+            version: string;
+            /**
+             * Visits
+             * @description Compared visits that saw the application now.
+             */
+            visits: number;
+            /** @description The function whose share grew most, among those that grew significantly. */
+            worst: components["schemas"]["ChangedFunction"] | null;
+        };
+        /**
+         * ReleasedApplication
+         * @description An application, its versions, and its newest version compared with the one before.
+         */
+        ReleasedApplication: {
+            /** Application */
+            application: string;
+            /** @description The reason why there is no answer. Null if there is one. */
+            because: components["schemas"]["Unavailable"] | null;
+            /** @description Null: there is only one version, or no random design. */
+            comparison: components["schemas"]["ReleaseComparison"] | null;
+            /**
+             * Newest
+             * @description The newest version.
+             */
+            newest: string;
+            /**
+             * Previous
+             * @description The version before. Null: there is only one.
+             */
+            previous: string | null;
+            /**
+             * Share
+             * @description Estimated share of the selection.
+             */
+            share: number;
+            /**
+             * Versions
+             * @description Newest first; at most 20.
+             */
+            versions: components["schemas"]["ReleasedVersion"][];
+            /** Versions Total */
+            versions_total: number;
+            /**
+             * Visits
+             * @description Visits that saw it with a version.
+             */
+            visits: number;
+        };
+        /**
+         * ReleasedVersion
+         * @description One version of an application in the time range.
+         */
+        ReleasedVersion: {
+            /** @description Mean number of cores that it kept busy. Null for events not counted in time, and without a random design. */
+            cores: components["schemas"]["Interval"] | null;
+            /**
+             * First Seen
+             * @description Draw time of the first visit that saw it, RFC 3339. Null: it may have run before the first visit of the range.
+             */
+            first_seen: string | null;
+            /**
+             * Last Seen
+             * @description Draw time of the last visit that saw it, RFC 3339.
+             */
+            last_seen: string;
+            /**
+             * Last Without
+             * @description Draw time of the last visit of the application before `first_seen`: the version appeared between the two. Null with `first_seen`.
+             */
+            last_without: string | null;
+            /** @description Share of the application's time in the range. Null without a random design. */
+            share: components["schemas"]["Interval"] | null;
+            /** @description Share of the application's time since `now_from`: the progress of the roll-out. Null: no visit since then saw the application. */
+            share_now: components["schemas"]["Interval"] | null;
+            /** Version */
+            version: string;
+            /**
+             * Visits
+             * @description Visits that saw it.
+             */
+            visits: number;
+        };
+        /**
+         * ReleasesAnswer
+         * @description The releases of applications in a time range.
+         */
+        ReleasesAnswer: {
+            /**
+             * Applications
+             * @description Heaviest first.
+             */
+            applications: components["schemas"]["ReleasedApplication"][];
+            /**
+             * Applications Total
+             * @description Applications with a version.
+             */
+            applications_total: number;
+            /**
+             * Interval Level
+             * @description Level of the intervals of all differences. It is above 0.95 if many rows are compared and few differ. Null without a random design.
+             */
+            interval_level: number | null;
+            /**
+             * Now From
+             * @description Start of the time that `share_now` refers to, RFC 3339.
+             */
+            now_from: string;
+            selection: components["schemas"]["SelectionEcho"];
+            /**
+             * Tested
+             * @description Rows of all comparisons together. On average, at most 5 % of those called significant are chance.
+             */
+            tested: number;
+            /**
+             * Visits
+             * @description Ingested visits with a sample of the selection.
+             */
+            visits: number;
+        };
+        /**
          * ReliabilityAnswer
          * @description The reliability of a profile as a whole, over the self shares of its rows.
          */
@@ -4022,6 +4675,14 @@ export interface components {
             key: string;
             /** Sha256 */
             sha256: string;
+        };
+        /**
+         * RemovedMark
+         * @description A deleted mark.
+         */
+        RemovedMark: {
+            /** Deploy Id */
+            deploy_id: number;
         };
         /**
          * ReprocessingAnswer
@@ -7785,6 +8446,115 @@ export interface operations {
             };
         };
     };
+    changes: {
+        parameters: {
+            query?: {
+                /** @description Labels whose first sights are listed, separated by commas. */
+                labels?: string;
+                /** @description Time before the range whose visits are read, too: a value that they saw is not new. */
+                known?: string;
+                /** @description Largest number of changes, the newest. */
+                limit?: number;
+                /** @description The sampled event; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
+                select?: string;
+                /** @description The campaign that drew the visits. */
+                campaign?: string;
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                focus?: string;
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                ignore?: string;
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                hide?: string;
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show?: string;
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show_from?: string;
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangesAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection is not valid; `at` is the position of the mistake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     data_captures: {
         parameters: {
             query?: {
@@ -8035,6 +8805,152 @@ export interface operations {
                 };
             };
             /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    add_deploy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewMark"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Mark"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The largest number of marks is reached. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A member is missing, unknown or not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    remove_deploy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the mark, as in /changes. */
+                deploy_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovedMark"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No mark has this id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A member is missing, unknown or not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8942,6 +9858,8 @@ export interface operations {
                 share?: "self" | "total";
                 /** @description Labels to search for causes, separated by commas. */
                 labels?: string;
+                /** @description Within the selection, also compare the newest version of each application with the one before. Totals are compared. */
+                releases?: boolean;
                 /** @description The sampled event; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
@@ -8982,6 +9900,196 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MoversAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection is not valid; `at` is the position of the mistake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    regressions: {
+        parameters: {
+            query?: {
+                /** @description UTC day, ISO 8601. Default: the newest with results. */
+                day?: string | null;
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegressionsAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection is not valid; `at` is the position of the mistake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    releases: {
+        parameters: {
+            query?: {
+                /** @description Only this application. Empty: all. */
+                application?: string;
+                /** @description Largest number of applications, the heaviest. */
+                limit?: number;
+                /** @description The sampled event; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
+                select?: string;
+                /** @description The campaign that drew the visits. */
+                campaign?: string;
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                focus?: string;
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                ignore?: string;
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                hide?: string;
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show?: string;
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show_from?: string;
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReleasesAnswer"];
                     "application/vnd.apache.arrow.stream": string;
                     "text/csv": string;
                 };
