@@ -701,7 +701,7 @@ export interface paths {
         };
         /**
          * Releases and their verdicts
-         * @description The versions of each application, the progress of their roll-outs, and the functions that changed significantly from the version before to the newest one. Without `from`, the last 2 days.
+         * @description The versions of each application, the progress of their roll-outs, and the functions that changed significantly from the version before to the newest one. Without `from`, the last day.
          */
         get: operations["releases"];
         put?: never;
