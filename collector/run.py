@@ -61,6 +61,8 @@ class Pace:
     """An ingested visit waits at most this long for its rollup."""
     tidy_s: float = 3600.0
     """Between sweeps of the whole archive and of old days."""
+    night_look_s: float = 300.0
+    """Between checks whether a night's regressions are due."""
     describe_s: float = 30.0
     ask_s: float = 30.0
     """Between checks for a binary whose symbols may be requested from a gateway."""
@@ -88,6 +90,9 @@ class Collector:
     """None: no symbols are requested from gateways."""
     lake_job: Callable[[datetime, Callable[[], bool]], None] | None = None
     """Exports closed days as of a time, until the function returns True (`collector.lake`); None: there is no lake."""
+    nightly_job: Callable[[datetime, Callable[[], bool]], None] | None = None
+    """Computes the last night's regressions if they are due, as of a time, until the function returns True
+    (`collector.nightly`); None: no regressions are computed."""
     stack_bytes: int = STACK_BYTES
     """Memory for the functions of stacks, which rollups need."""
     random: np.random.Generator = field(default_factory=np.random.default_rng)
@@ -134,6 +139,15 @@ class Collector:
             works.append(
                 self._repeat(
                     "lake", self.pace.tidy_s, stop, lambda: executor.run(lake_job, self._now(), stop.is_set)
+                )
+            )
+        if (nightly_job := self.nightly_job) is not None:
+            works.append(
+                self._repeat(
+                    "nightly",
+                    self.pace.night_look_s,
+                    stop,
+                    lambda: executor.run(nightly_job, self._now(), stop.is_set),
                 )
             )
         try:

@@ -14,12 +14,14 @@
     │   ├── UnknownExperiments      user: name a set of experiments
     │   ├── UnknownToken            user: name an API token
     │   ├── UnknownView             user: name a saved view
+    │   ├── UnknownDeploy           user: name the mark of a deploy
     │   └── UnknownVisit            developer: the visit row must be written first
     ├── MachineExists               user: choose another name, or replace it
     ├── ExperimentsExist            user: choose another name, or replace them
     ├── TooManyExperiments          operator: remove unused sets
     ├── NameTaken                   user: choose another name
     ├── TooManyRows                 operator: remove unused tokens, views or prices
+    ├── TooManyDeploys              operator: remove old marks
     ├── VisitEnded                  developer: a capture must be recorded before its visit is finished
     ├── ArchiveError
     │   ├── ArchiveUnavailable      operator: check the archive's URL, rights and disk
@@ -104,6 +106,10 @@ class UnknownView(Unknown):
     """No saved view has this id."""
 
 
+class UnknownDeploy(Unknown):
+    """No mark of a deploy has this id."""
+
+
 class UnknownVisit(Unknown):
     """No visit has this id."""
 
@@ -126,6 +132,10 @@ class NameTaken(StorageError):
 
 class TooManyRows(StorageError):
     """The maximum number of tokens, views or prices is reached."""
+
+
+class TooManyDeploys(StorageError):
+    """The maximum number of marks of deploys is reached."""
 
 
 class VisitEnded(StorageError):

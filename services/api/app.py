@@ -24,6 +24,7 @@ from services.access.token_service import TokenService
 from services.access.view_service import ViewService
 from services.api import problems
 from services.api.auth import Access
+from services.api.deploys import deploys_router
 from services.api.experiments import experiments_router
 from services.api.fleet.operator_routes import operator_router
 from services.api.formats import pprof
@@ -44,6 +45,7 @@ from services.api.token_routes import tokens_router
 from services.api.view_routes import views_router
 from services.data_api.http_routes import data_router
 from services.data_api.stream_service import StreamService
+from services.deploys.deploy_service import DeployService
 from services.disassembly.service import DisassemblyService
 from services.experiments.experiment_csv import LARGEST_BYTES
 from services.experiments.experiment_service import ExperimentService
@@ -125,6 +127,7 @@ def create_app(
     data: StreamService | None = None,
     experiments: ExperimentService | None = None,
     fleet: FleetService | None = None,
+    deploys: DeployService | None = None,
     cache: ResponseCache | None = None,
     instructions: DisassemblyService | None = None,
     shared: Engine | None = None,
@@ -136,9 +139,10 @@ def create_app(
     unknown. `symbols`: the symbol repository; None: its routes are missing. `uploads`: the folder for request bodies.
     `inspections`: uploads that are inspected at a time. `connections`: the number of database connections in use, for
     the metrics. `data`: the data API's streams; None: its routes are missing. `experiments`: uploaded experiments;
-    None: their routes are missing. `fleet`: operators' changes; None: their routes are missing. `cache`: of responses;
-    None: no response is cached. `instructions`: of functions; None: their route is missing. `shared`: the database of
-    API tokens, saved views and prices; None: their routes are missing.
+    None: their routes are missing. `fleet`: operators' changes; None: their routes are missing. `deploys`: marks of
+    deploys; None: their routes are missing. `cache`: of responses; None: no response is cached. `instructions`: of
+    functions; None: their route is missing. `shared`: the database of API tokens, saved views and prices; None: their
+    routes are missing.
     """
     cache = cache or ResponseCache(0, ttl_s=0.0)
     metrics = Metrics(
@@ -211,6 +215,8 @@ def create_app(
         largest_bodies["/api/v1/experiments"] = LARGEST_BYTES
     if fleet is not None:
         app.include_router(operator_router(fleet, access, limiter))
+    if deploys is not None:
+        app.include_router(deploys_router(deploys, access, limiter))
     if data is not None:
         app.include_router(data_router(data, access))
     app.include_router(health_router(queries, metrics, access))

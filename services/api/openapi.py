@@ -10,6 +10,7 @@ from services.api.app import create_app
 from services.api.auth import Access
 from services.data_api.stream_service import StreamService
 from services.data_api.streams import Streams
+from services.deploys.deploy_service import DeployService
 from services.disassembly.service import DisassemblyService
 from services.experiments.experiment_service import ExperimentService
 from services.fleet.fleet_service import FleetService
@@ -39,6 +40,7 @@ def document() -> str:
             fleet=FleetService(engine),
             instructions=DisassemblyService(queries, Archive(state_dir)),
             shared=engine,
+            deploys=DeployService(engine),
         ).openapi()
         queries.close()
     return json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

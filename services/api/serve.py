@@ -28,6 +28,7 @@ from services.api.tokens import parse_tokens
 from services.certificates.served_pair import ServedPair, check_pair
 from services.data_api.grpc_server import DataListen, check_data_exposure
 from services.data_api.lifecycle import EndingStreams, open_stream_service, serve_streams
+from services.deploys.deploy_service import DeployService
 from services.disassembly.binary_files import BinaryFiles, disassembler_of
 from services.disassembly.service import DisassemblyService
 from services.errors import CannotStart, SettingsProblem
@@ -199,6 +200,7 @@ def serve(
                 disassembler_of(symbols.binaries, engine, archive) if symbols.binaries else None,
             ),
             shared=engine,
+            deploys=DeployService(engine),
         )
         config = uvicorn.Config(
             app,

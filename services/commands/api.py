@@ -37,8 +37,8 @@ def api(
     from services.configuration.lake_settings import older_days  # noqa: PLC0415
     from services.configuration.settings import default_state_dir  # noqa: PLC0415
     from services.data_api.grpc_server import DataListen  # noqa: PLC0415
-    from services.disassembly.binary_files import BinaryFiles  # noqa: PLC0415
     from services.deployment.running_deployment import is_held, url_command  # noqa: PLC0415
+    from services.disassembly.binary_files import BinaryFiles  # noqa: PLC0415
     from services.process_setup.logs import log_to_stderr  # noqa: PLC0415
     from services.process_setup.malloc import reuse_arrays, share_arenas  # noqa: PLC0415 - a command imports what it runs
     from storage.snapshots.query_budget import Limits  # noqa: PLC0415

@@ -2,7 +2,7 @@
 
 The tables are grouped in modules: machines, strata and campaigns (`fleet`), visits (`visits`) and data of captures
 besides samples (`observations`), the interned `dictionaries`, debug files and their builds (`symbols`), the `facts`
-(partitioned by UTC day), and the `rollups` merged from them. Sources: DESIGN §5; DIGEST G1, G2, G10–G14.
+(partitioned by UTC day), the `rollups` merged from them, and results about `releases`. Sources: DESIGN §5; DIGEST G1, G2, G10–G14.
 
 Only migrations create these tables; `storage/migrations` must stay equal to this package (a test compares them). All
 stored values are raw integers: weights are applied at query time.
@@ -39,6 +39,7 @@ from storage.schema.observations import (
     capture_segment,
     capture_system,
 )
+from storage.schema.releases import deploy, regression, regression_night
 from storage.schema.rollups import (
     exposure,
     rollup,
@@ -96,6 +97,7 @@ __all__ = [
     "covered_time",
     "database_identity",
     "debug_file",
+    "deploy",
     "dictionary_epoch",
     "dictionary_touched",
     "dim_value",
@@ -109,6 +111,8 @@ __all__ = [
     "machine",
     "metadata",
     "profile",
+    "regression",
+    "regression_night",
     "reprocessing",
     "reprocessing_capture",
     "rollup",

@@ -12,13 +12,13 @@ from starlette.testclient import TestClient
 from collector.default_campaign import ensure_default_campaign
 from fleetpb import capture_pb2
 from services.api.app import create_app
-from services.api.auth import Access, parse_tokens
 from services.fleet.fleet_service import FleetService
 from storage import inventory, partitions, visits
 from storage.inventory import NewMachine
 from storage.query.query_engine import QueryEngine
 from storage.schema import Outcome, capture
 from storage.visits import DrawnVisit
+from tests.access_records import access_of
 
 BASE = "http://127.0.0.1:7070"
 VIEWER = {"Authorization": "Bearer " + "v" * 24}
@@ -32,7 +32,7 @@ def serving_fleet(engine: Engine, folder: Path) -> Iterator[TestClient]:
     tokens = [f"viewer:{'v' * 24}", f"operator:{'o' * 24}"]
     app = create_app(
         queries,
-        Access(folder / "state", parse_tokens(tokens)),
+        access_of(folder / "state", tokens),
         static=folder / "static",
         fleet=FleetService(engine),
     )

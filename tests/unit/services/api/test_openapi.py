@@ -51,6 +51,7 @@ def test_everything_is_described(description: dict):
             *("campaigns/{name}/stop", "campaigns/{name}/resume"),
             *("sign-in", "session", "login-links", "tokens", "tokens/{name}"),
             *("views", "views/{view_id}", "prices"),
+            *("changes", "releases", "regressions", "deploys", "deploys/{deploy_id}"),
             *(f"analysis/{model}" for model in MODELS),
         )
     }
