@@ -39,6 +39,9 @@ def compute_regressions(
     except StorageError as error:
         _log.error("regressions of a day are not computed", day=day.isoformat(), why=str(error))
         return
+    except Exception:  # noqa: BLE001 - a defect in a comparison must not end the collector
+        _log.exception("regressions of a day are not computed", day=day.isoformat())
+        return
     finally:
         queries.close()
     if found is not None:

@@ -11,11 +11,12 @@ from fastapi import Path as PathParameter
 from pydantic import Field
 
 from services.api.api_model import ApiModel, Json
-from services.api.auth import Access, Role
+from services.api.auth import Access
 from services.api.encoded_response import as_json, in_thread, zipped
 from services.api.problems import Problem, described
 from services.api.query_string import only_what_is_taken
-from services.api.request_auth import bearer_scheme, demand, role_of, session_scheme
+from services.api.request_auth import author_of, bearer_scheme, demand, session_scheme
+from services.api.tokens import Role
 from services.deploys.deploy_service import LONGEST_LINK, LONGEST_NAME, LONGEST_TEXT, DeployService
 from services.deploys.errors import UnusableDeploy
 from storage.errors import TooManyDeploys
@@ -100,9 +101,7 @@ def deploys_router(service: DeployService, access: Access, limiter: CapacityLimi
         responses=_only(401, 403, 409, 413, 422, 503),
     )
     async def add_deploy(request: Request, mark: NewMark) -> Response:
-        role = role_of(request, access)
-        client = request.client.host if request.client else ""
-        who = " at ".join(part for part in (role.name.lower() if role else "", client) if part)
+        who = author_of(request, access)
 
         def make() -> Json:
             try:

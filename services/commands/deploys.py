@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from services.command_line.caller import caller
+from services.command_line.own_user import own_user
 from services.configuration.settings import read_settings
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def add(
 
     with _service() as service:
         added = service.add(
-            application, version, at=at, text=text, link=link, added_by=caller(), now=datetime.now(UTC)
+            application, version, at=at, text=text, link=link, added_by=own_user(), now=datetime.now(UTC)
         )
     if as_json:
         _print_json(added)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from services.command_line.caller import caller
 from services.configuration.settings import read_settings
 
 if TYPE_CHECKING:
@@ -52,6 +51,7 @@ def add(
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 
+    from services.command_line.own_user import own_user  # noqa: PLC0415
     from services.views import experiments as view  # noqa: PLC0415
 
     try:
@@ -61,7 +61,7 @@ def add(
             f"Cannot read {file}: {error.strerror or error}.", param_hint="FILE"
         ) from None
     with _service() as service:
-        added = service.add(name or file.stem, content, added_by=caller(), replace=replace)
+        added = service.add(name or file.stem, content, added_by=own_user(), replace=replace)
     for platform in added["unknown_platforms"]:
         typer.secho(
             f"Unknown platform {platform!r}: no machine of the inventory has it. List platforms: fleetprof machines list",

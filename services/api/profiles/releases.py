@@ -16,7 +16,7 @@ from storage.query.selections.matchers import APPLICATION, Matcher, Operator
 from storage.query.selections.texts import require_text
 
 _FORMS = forms_of(ReleasesAnswer, "applications")
-_DAYS = 2
+_DAYS = 1
 _LONGEST = 500
 
 
@@ -27,7 +27,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         "/releases",
         summary="Releases and their verdicts",
         description="The versions of each application, the progress of their roll-outs, and the functions that changed "
-        "significantly from the version before to the newest one. Without `from`, the last 2 days.",
+        "significantly from the version before to the newest one. Without `from`, the last day.",
         response_model=described_by(ReleasesAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,

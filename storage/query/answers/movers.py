@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from storage.query.answers.answer import Answer, Share
-from storage.query.answers.diff import ComparedPart, Difference, DiffRow, IntervalLevel
+from storage.query.answers.answer import Answer, Difference, Share
+from storage.query.answers.diff import ComparedPart, DiffRow, IntervalLevel
 from storage.query.answers.figures import Interval
 from storage.query.answers.selection_echo import SelectionEcho
 from storage.query.answers.totals import Totals

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from storage.query.answers.answer import Answer, Share
-from storage.query.answers.diff import ComparedPart, Difference, IntervalLevel
+from storage.query.answers.answer import Answer, Difference, Share
+from storage.query.answers.diff import ComparedPart, IntervalLevel
 from storage.query.answers.figures import Figure, Interval
 from storage.query.answers.inputs import Because
 from storage.query.answers.selection_echo import SelectionEcho

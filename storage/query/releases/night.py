@@ -5,7 +5,6 @@ from datetime import date, timedelta
 
 from sqlalchemy import Engine
 
-from storage.errors import StorageError
 from storage.query.query_engine import QueryEngine
 from storage.query.releases import nights
 from storage.query.releases.comparison import comparison_of, untested
@@ -31,7 +30,7 @@ def run_night(
     """Compute the regressions of a day and store them; None: another process does it, or it is done.
 
     `again` also computes a finished night. A night that `stopped` ends is left to the next claim. A failure is
-    recorded, and raised: `StorageError`.
+    recorded, and raised.
     """
     with engine.begin() as connection:
         attempt = nights.claim(connection, day, again=again)
@@ -71,7 +70,7 @@ def run_night(
                 tested=sum(len(one.rows) for one in results),
                 interval_level=next((one.level for one in results if one.level is not None), None),
             )
-    except StorageError as error:
+    except Exception as error:
         with engine.begin() as connection:
             nights.fail(connection, day, attempt, str(error))
         raise

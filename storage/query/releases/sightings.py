@@ -51,8 +51,8 @@ def sights(scope: Int64, value: Int64, visit: Int64, time: Float) -> list[Sight]
     """All values of all scopes, by scope and value; `time` is by visit, the other columns are by profile."""
     if not len(visit):
         return []
-    seen = np.unique(np.stack((scope, value, visit)), axis=1)
-    of_scope = np.unique(np.stack((scope, visit)), axis=1)
+    seen = _distinct(scope, value, visit)
+    of_scope = _distinct(scope, visit)
     order = np.lexsort((time[of_scope[1]], of_scope[0]))
     scopes, times = of_scope[0][order], time[of_scope[1]][order]
     starts = np.flatnonzero(np.any(np.diff(seen[:2], axis=1, prepend=-1) != 0, axis=0))
@@ -77,6 +77,15 @@ def sights(scope: Int64, value: Int64, visit: Int64, time: Float) -> list[Sight]
             )
         )
     return found
+
+
+def _distinct(*columns: Int64) -> Int64:
+    """The distinct rows of the columns in ascending order; ten times as fast as `np.unique` with an axis."""
+    order = np.lexsort(columns[::-1])
+    rows = np.stack([column[order] for column in columns])
+    first = np.ones(rows.shape[1], np.bool_)
+    first[1:] = np.any(np.diff(rows, axis=1) != 0, axis=0)
+    return rows[:, first]
 
 
 def _chance(visits: int, before: int, seen: int) -> float:

@@ -9,7 +9,6 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from services.api.app import create_app
-from services.api.auth import Access, parse_tokens
 from services.cli import app as commands
 from services.deploys.deploy_service import DeployService
 from storage.query.answers.answer import adapter
@@ -17,6 +16,7 @@ from storage.query.answers.changes import ChangesAnswer
 from storage.query.answers.regressions import RegressionsAnswer
 from storage.query.answers.releases import ReleasesAnswer
 from storage.query.query_engine import QueryEngine
+from tests.access_records import access_of
 from tests.integration.api.fetch_answers import BASE, DESIGNED, problem
 from tests.integration.api.served import write_fleet
 
@@ -36,7 +36,7 @@ MARK = {
 def client(engine: Engine, tmp_path: Path) -> Iterator[TestClient]:
     write_fleet(engine)
     queries = QueryEngine(engine)
-    access = Access(tmp_path / "state", parse_tokens([f"viewer:{'v' * 24}", f"operator:{'o' * 24}"]))
+    access = access_of(tmp_path / "state", [f"viewer:{'v' * 24}", f"operator:{'o' * 24}"])
     app = create_app(queries, access, deploys=DeployService(engine), static=tmp_path)
     with TestClient(app, base_url=BASE) as made:
         yield made
