@@ -34,6 +34,13 @@ DOCUMENTS = [
 INDEX = "docs/index.md"
 
 
+def test_every_page_of_the_web_ui_is_documented():
+    pages = re.findall(r"page\('(/[^']*)'", (ROOT / "webui/src/app/pages.ts").read_text())
+    text = (ROOT / "docs/web-ui.md").read_text()
+    assert len(pages) > 10
+    assert [path for path in pages if f"`{path}`" not in text] == []
+
+
 def test_every_setting_is_documented_with_its_meaning():
     from services.configuration.settings import Settings
 

@@ -49,7 +49,7 @@ function NothingYet({ status }: { status: StatusAnswer }) {
       <p className="note">
         {outcomes.length === 0
           ? 'The first profiles are being collected; this page updates by itself.'
-          : `Profiles requested so far: ${outcomes.map(([outcome, n]) => `${count(n)} ${outcome}`).join(', ')}. `}
+          : `Profiles requested so far: ${outcomes.map(([outcome, n]) => `${count(n)} ${outcome}`).join(', ')}.`}{' '}
         {status.captures.waiting > 0 && `${count(status.captures.waiting)} being processed.`}
       </p>
     </div>
