@@ -17,6 +17,7 @@ const ROUTES: readonly { page: PageOf; Component: ComponentType }[] = [
     pages.RELIABILITY,
     async () => (await import('../pages/reliability/ReliabilityPage.tsx')).ReliabilityPage,
   ),
+  route(pages.FUNCTION, async () => (await import('../pages/fn/FunctionPage.tsx')).FunctionPage),
   route(pages.SYMBOLS, async () => (await import('../pages/symbols/SymbolsPage.tsx')).SymbolsPage),
 ];
 

@@ -16,9 +16,6 @@ export function Legend({ series, step, linkOf }: Props) {
   const doubt = step === null ? null : series.doubts[step];
   return (
     <div className="series-legend">
-      <span className="series-step">
-        {step === null ? '' : `${stepName(series, step)}${doubt === null ? '' : `: ${DOUBTS[doubt]}`}`}
-      </span>
       {series.lines.map((line, k) => {
         const point = step === null ? null : line.points[step];
         const href = linkOf?.(line) ?? null;
@@ -35,6 +32,9 @@ export function Legend({ series, step, linkOf }: Props) {
           </span>
         );
       })}
+      <span className="series-step">
+        {step === null ? '' : `${stepName(series, step)}${doubt === null ? '' : `: ${DOUBTS[doubt]}`}`}
+      </span>
     </div>
   );
 }
