@@ -20,13 +20,15 @@ import { GraphLists } from './GraphLists.tsx';
 import { saveDot } from './saveDot.ts';
 
 const NODES = [20, 40, 60, 80, 150];
+/** More calls hide each other; the lightest are left out. */
+const EDGES_PER_NODE = 2;
 
 export function GraphPage() {
   const [place, go] = usePlace(GRAPH);
   const { asOf } = useAsOf();
   const say = useToast();
   const [as, setAs] = useState<'graph' | 'list'>('graph');
-  const query = { ...selectionOf(place, asOf), nodes: place.nodes };
+  const query = { ...selectionOf(place, asOf), nodes: place.nodes, edges: EDGES_PER_NODE * place.nodes };
   const answer = useAnswer('/api/v1/call-graph', query);
   const sizes = NODES.includes(place.nodes) ? NODES : [...NODES, place.nodes].sort((a, b) => a - b);
   useKeys(
@@ -125,6 +127,8 @@ function Shown({ answer, as, place, go }: ShownProps) {
         {found !== null && `, ${found.size} found`}
         {hidden.nodes > 0 &&
           `; ${plural(hidden.nodes, 'lighter function')} not shown, each at most ${percent(hidden.heaviest_node)}`}
+        {hidden.edges > 0 &&
+          `; ${plural(hidden.edges, 'lighter call')} not shown, each at most ${percent(hidden.heaviest_edge)}`}
         . Dashed: calls through functions that are not shown.
       </p>
       {as === 'graph' ? (

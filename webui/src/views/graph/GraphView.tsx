@@ -11,7 +11,7 @@ import {
   type KeyboardEvent,
   type PointerEvent,
 } from 'react';
-import { fitted, showing, zoomed, type Camera, type Size } from './camera.ts';
+import { centred, fitted, showing, zoomed, type Camera, type Size } from './camera.ts';
 import { loopAt, neighboursOf, pathThrough, type DrawnGraph } from './graph.ts';
 import { useLayout } from './useLayout.ts';
 import './graph.css';
@@ -44,16 +44,18 @@ export function GraphView({ label, graph, focused, found, onFocus }: Props) {
   const laid = useLayout(wanted);
   const layout = laid !== null && 'layout' in laid ? laid.layout : null;
   const [moved, setMoved] = useState<{ layout: object; camera: Camera } | null>(null);
-  const camera = layout === null ? null : moved?.layout === layout ? moved.camera : fitted(layout, view);
+  const at = focused === 0 ? -1 : graph.nodes.findIndex(({ node }) => node.id === focused);
+  const initial = useMemo(
+    () => (layout === null ? null : at < 0 ? fitted(layout, view) : centred(layout, layout.boxes[at], view)),
+    [layout, at, view],
+  );
+  const camera = initial !== null && moved?.layout === layout ? moved.camera : initial;
   const change = useCallback(
     (next: (camera: Camera) => Camera) => {
-      if (layout === null) return;
-      setMoved((before) => ({
-        layout,
-        camera: next(before?.layout === layout ? before.camera : fitted(layout, view)),
-      }));
+      if (layout === null || initial === null) return;
+      setMoved((before) => ({ layout, camera: next(before?.layout === layout ? before.camera : initial) }));
     },
-    [layout, view],
+    [layout, initial],
   );
 
   useEffect(() => {
@@ -68,7 +70,6 @@ export function GraphView({ label, graph, focused, found, onFocus }: Props) {
     return () => observer.disconnect();
   }, []);
 
-  const at = focused === 0 ? -1 : graph.nodes.findIndex(({ node }) => node.id === focused);
   useEffect(() => {
     if (layout !== null && at >= 0) change((now) => showing(now, layout.boxes[at], view));
   }, [layout, at, view, change]);
@@ -89,6 +90,7 @@ export function GraphView({ label, graph, focused, found, onFocus }: Props) {
   const zoom = (factor: number): void =>
     change((now) => zoomed(now, factor, view.width / 2, view.height / 2));
   const move = (x: number, y: number): void => change((now) => ({ ...now, x: now.x + x, y: now.y + y }));
+  const fit = (): void => change(() => fitted(layout!, view));
   const drag = useDrag(move);
   const onKeyDown = (event: KeyboardEvent): void => {
     const run = {
@@ -99,7 +101,7 @@ export function GraphView({ label, graph, focused, found, onFocus }: Props) {
       '+': () => zoom(ZOOM),
       '=': () => zoom(ZOOM),
       '-': () => zoom(1 / ZOOM),
-      '0': () => setMoved(null),
+      '0': fit,
       Escape: () => onFocus(0),
     }[event.key];
     if (run === undefined) return;
@@ -211,7 +213,7 @@ export function GraphView({ label, graph, focused, found, onFocus }: Props) {
         >
           −
         </button>
-        <button type="button" onClick={() => setMoved(null)} title="the whole graph ( 0 )">
+        <button type="button" onClick={fit} title="the whole graph ( 0 )">
           Fit
         </button>
       </div>

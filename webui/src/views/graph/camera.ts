@@ -18,6 +18,7 @@ const LEAST = 0.05;
 const MOST = 4;
 /** A graph that is fitted is not made smaller than this: its texts would not be legible. */
 const LEGIBLE = 0.45;
+const COMFORTABLE = 0.85;
 
 /** The whole graph; a large one from its top, around the middle of its first rank. */
 export function fitted({ width, height, boxes }: Layout, view: Size): Camera {
@@ -29,6 +30,12 @@ export function fitted({ width, height, boxes }: Layout, view: Size): Camera {
     x: width * scale <= view.width ? (view.width - width * scale) / 2 : view.width / 2 - top * scale,
     y: height * scale <= view.height ? (view.height - height * scale) / 2 : 0,
   };
+}
+
+/** The point in the middle, at a size at which names are legible. */
+export function centred(layout: Layout, point: { x: number; y: number }, view: Size): Camera {
+  const scale = Math.max(fitted(layout, view).scale, COMFORTABLE);
+  return { scale, x: view.width / 2 - point.x * scale, y: view.height / 2 - point.y * scale };
 }
 
 /** Zooms by a factor; the graph's point under (x, y) of the view stays there. */
