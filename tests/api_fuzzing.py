@@ -37,6 +37,7 @@ from services.api.app import create_app
 from services.api.auth import Access, parse_tokens
 from services.data_api.stream_service import StreamService
 from services.data_api.streams import Streams
+from services.disassembly.service import DisassemblyService
 from services.embedded.postgres import EmbeddedPostgres
 from services.symbols.symbol_service import SymbolService
 from storage.archive import Archive
@@ -185,6 +186,7 @@ def whole_app(
                 # A stream that follows ends with its first sign of life: who asks here waits for the end.
                 data=StreamService(Streams(engine, archive, poll_s=0.0, quiet_s=0.0), longest_s=0.0),
                 uploads=folder / "uploads",
+                instructions=DisassemblyService(queries, archive),
             ),
             {"Authorization": f"Bearer {token}"},
         )

@@ -35,6 +35,7 @@ from services.api.routes import api_router
 from services.api.symbols import CONCURRENT_INSPECTIONS, LARGEST_SOURCES, symbols_router
 from services.data_api.http_routes import data_router
 from services.data_api.stream_service import StreamService
+from services.disassembly.service import DisassemblyService
 from services.experiments.experiment_csv import LARGEST_BYTES
 from services.experiments.experiment_service import ExperimentService
 from services.symbols.symbol_service import SymbolService
@@ -114,6 +115,7 @@ def create_app(
     data: StreamService | None = None,
     experiments: ExperimentService | None = None,
     cache: ResponseCache | None = None,
+    instructions: DisassemblyService | None = None,
 ) -> FastAPI:
     """Build the application over these queries. The caller closes them.
 
@@ -122,7 +124,8 @@ def create_app(
     unknown. `symbols`: the symbol repository; None: its routes are missing. `uploads`: the folder for request bodies.
     `inspections`: uploads that are inspected at a time. `connections`: the number of database connections in use, for
     the metrics. `data`: the data API's streams; None: its routes are missing. `experiments`: uploaded experiments;
-    None: their routes are missing. `cache`: of responses; None: no response is cached.
+    None: their routes are missing. `cache`: of responses; None: no response is cached. `instructions`: of functions;
+    None: their route is missing.
     """
     cache = cache or ResponseCache(0, ttl_s=0.0)
     metrics = Metrics(
@@ -179,6 +182,7 @@ def create_app(
             on_answered=malloc_trimmer.note,
             cache=cache,
             price_per_core_hour=price_per_core_hour,
+            instructions=instructions,
         )
     )
     largest_bodies: dict[str, int] = {}

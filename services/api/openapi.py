@@ -9,6 +9,7 @@ from services.api.app import create_app
 from services.api.auth import Access
 from services.data_api.stream_service import StreamService
 from services.data_api.streams import Streams
+from services.disassembly.service import DisassemblyService
 from services.experiments.experiment_service import ExperimentService
 from services.symbols.symbol_service import SymbolService
 from storage.archive import Archive
@@ -25,7 +26,12 @@ def document() -> str:
         data = StreamService(Streams(engine, Archive(state_dir)))
         access, experiments = Access(Path(state_dir)), ExperimentService(engine)
         description = create_app(
-            queries, access, symbols=service, data=data, experiments=experiments
+            queries,
+            access,
+            symbols=service,
+            data=data,
+            experiments=experiments,
+            instructions=DisassemblyService(queries, Archive(state_dir)),
         ).openapi()
         queries.close()
     return json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -29,6 +29,7 @@ from services.api.profiles import (
     call_graph,
     callers,
     diff,
+    disassembly,
     flame,
     flame_diff,
     functions,
@@ -47,6 +48,7 @@ from services.api.profiles.query_handler import QueryHandler
 from services.api.query_string import only_what_is_taken
 from services.api.request_auth import bearer_scheme, demand, session_scheme
 from services.api.response_cache import ResponseCache
+from services.disassembly.service import DisassemblyService
 from storage.query.query_engine import QueryEngine
 
 _SHAPES = (
@@ -81,11 +83,12 @@ def api_router(
     on_answered: Callable[[], None],
     cache: ResponseCache,
     price_per_core_hour: float | None = None,
+    instructions: DisassemblyService | None = None,
 ) -> APIRouter:
     """The routes over these queries, for callers with the role viewer.
 
     Queries run in threads, at most as many at once as `limiter` allows; further ones wait. `on_answered` is called
-    after each, whether it succeeded or not.
+    after each, whether it succeeded or not. `instructions` None: the route of disassemblies is missing.
     """
 
     async def viewer(request: Request) -> None:
@@ -97,6 +100,8 @@ def api_router(
     handler = QueryHandler(queries, limiter, on_answered, cache)
     for shape in (*_SHAPES, *_MODELS):
         shape.add(router, handler)
+    if instructions is not None:
+        disassembly.add(router, handler, instructions, access)
     shared_code.add(router, handler, price_per_core_hour)
     status.add(router, handler, price_per_core_hour)
     return router

@@ -25,6 +25,8 @@ from services.api.symbols import CONCURRENT_INSPECTIONS, CONCURRENT_SOURCES
 from services.certificates.served_pair import ServedPair, check_pair
 from services.data_api.grpc_server import DataListen, check_data_exposure
 from services.data_api.lifecycle import EndingStreams, open_stream_service, serve_streams
+from services.disassembly.binary_files import BinaryFiles, disassembler_of
+from services.disassembly.service import DisassemblyService
 from services.errors import CannotStart, SettingsProblem
 from services.experiments.experiment_service import ExperimentService
 from services.symbols.symbol_service import SymbolService
@@ -81,6 +83,8 @@ class SymbolStore:
     """Uploads that are inspected at a time."""
     fetches: FetchLimits = field(default_factory=FetchLimits)
     """Limits on fetching sources."""
+    binaries: BinaryFiles | None = None
+    """Places with binaries, for their instructions; None: none is read."""
 
 
 def check_exposure(listen: Listen, tokens: Sequence[str]) -> None:
@@ -179,6 +183,11 @@ def serve(
             connections=pool.checkedout if isinstance(pool := engine.pool, QueuePool) else None,
             data=service,
             experiments=ExperimentService(engine),
+            instructions=DisassemblyService(
+                queries,
+                archive,
+                disassembler_of(symbols.binaries, engine, archive) if symbols.binaries else None,
+            ),
         )
         config = uvicorn.Config(
             app,

@@ -36,6 +36,7 @@ def api(
     from services.api.serve import Listen, SymbolStore, serve  # noqa: PLC0415
     from services.configuration.lake_settings import older_days  # noqa: PLC0415
     from services.data_api.grpc_server import DataListen  # noqa: PLC0415
+    from services.disassembly.binary_files import BinaryFiles  # noqa: PLC0415
     from services.process_setup.logs import log_to_stderr  # noqa: PLC0415
     from services.process_setup.malloc import reuse_arrays, share_arenas  # noqa: PLC0415 - a command imports what it runs
     from storage.snapshots.query_budget import Limits  # noqa: PLC0415
@@ -72,6 +73,15 @@ def api(
             settings.source_roots,
             settings.concurrent_inspections,
             FetchLimits(settings.source_copies_bytes, settings.source_fetches_per_hour),
+            BinaryFiles(
+                settings.symbol_cache,
+                settings.symbol_dirs,
+                settings.debuginfod_urls,
+                settings.source_fetches_per_hour,
+                download_bytes=settings.symbol_download_bytes,
+                copies_bytes=settings.symbol_copies_bytes,
+                cache_bytes=settings.symbol_cache_bytes,
+            ),
         ),
         data=None
         if settings.data_listen is None

@@ -71,7 +71,7 @@ class Settings(BaseSettings):
     )
     debuginfod_urls: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="debuginfod servers, separated by spaces. Workers fetch symbols that were not uploaded; the API fetches sources.",
+        description="debuginfod servers, separated by spaces. Workers fetch symbols that were not uploaded; the API fetches sources, and binaries for their instructions.",
     )
     symbol_download_bytes: int = Field(
         default=4 << 30,
@@ -100,7 +100,7 @@ class Settings(BaseSettings):
     source_fetches_per_hour: int = Field(
         default=600,
         ge=0,
-        description="Limit of sources that each API process fetches from debuginfod servers per hour. 0: none.",
+        description="Limit of sources, and of binaries for their instructions, that each API process fetches from debuginfod servers per hour, each on its own. 0: none.",
     )
     symbol_upload_bytes: int = Field(
         default=8 << 30,

@@ -464,6 +464,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/disassembly": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Instructions with samples
+         * @description The instructions of a function in one build, with the samples at each. Addresses are only in raw captures, so the captures of a random part of the visits are read; `captures` says how many of how many. `focus` and other filters on frames are refused. Samples in functions that are inlined into the function count, because their instructions are its own.
+         */
+        get: operations["disassembly"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/experiments": {
         parameters: {
             query?: never;
@@ -1515,6 +1535,62 @@ export interface components {
             step_seconds: number;
         };
         /**
+         * CaptureSample
+         * @description The raw captures that were read: ingested data has functions and lines, but no addresses.
+         */
+        CaptureSample: {
+            /**
+             * Bytes
+             * @description Compressed size of the captures that were read.
+             */
+            bytes: number;
+            /**
+             * Chosen
+             * @description Visits of these that were chosen at random. Their number follows from the limits of captures and bytes before any capture is read.
+             */
+            chosen: number;
+            /**
+             * Complete
+             * @description All `visits` were read, so `samples` are all samples.
+             */
+            complete: boolean;
+            /**
+             * Not Kept
+             * @description Captures that are deleted because of their age.
+             */
+            not_kept: number;
+            /**
+             * Read
+             * @description Captures of the chosen visits that were read.
+             */
+            read: number;
+            /**
+             * Sentence
+             * @description The same for a reader.
+             */
+            sentence: string;
+            /**
+             * Stopped
+             * @description The time limit ended the reading before all chosen captures were read.
+             */
+            stopped: boolean;
+            /**
+             * Unreadable
+             * @description Captures that are missing from the archive or damaged.
+             */
+            unreadable: number;
+            /**
+             * Visits
+             * @description Visits of the selection with the function in a stack, in this build or in one that is not known.
+             */
+            visits: number;
+            /**
+             * Weighted
+             * @description `share` weights each visit as estimates do. False: visits were not drawn at random, so each sample counts the same.
+             */
+            weighted: boolean;
+        };
+        /**
          * CapturesStatus
          * @description Captures that wait to be ingested.
          */
@@ -1611,6 +1687,64 @@ export interface components {
              * @description Empty: no visit or run is left.
              */
             platform: string;
+        };
+        /**
+         * CodeOrigin
+         * @description The source of the instructions.
+         */
+        CodeOrigin: {
+            /**
+             * Addresses
+             * @description virtual: addresses as in the ELF file (`objdump -d`); file: offsets in the file, because no file is available; kernel: offsets from the kernel's `_stext`.
+             * @enum {string}
+             */
+            addresses: "virtual" | "file" | "kernel";
+            /**
+             * Architecture
+             * @description x86-64 or aarch64. Null without instructions.
+             */
+            architecture: string | null;
+            /**
+             * Missing
+             * @description Why there are no instructions, and which upload helps, as sentences. Null: there are.
+             */
+            missing: string | null;
+            /**
+             * Origin
+             * @description Place of the ELF file: an upload, a path on the API's machine, a debuginfod server's URL. Null: no instructions are available.
+             */
+            origin: string | null;
+        };
+        /**
+         * CodeRange
+         * @description A contiguous part of the function's code.
+         */
+        CodeRange: {
+            /**
+             * End
+             * @description Address behind it, hex.
+             */
+            end: string;
+            /** Samples */
+            samples: number;
+            /** Shown End */
+            shown_end: string | null;
+            /**
+             * Shown Start
+             * @description First address in `rows`, hex. Null: the range is not shown.
+             */
+            shown_start: string | null;
+            /**
+             * Start
+             * @description First address, hex.
+             * @example 0x1139
+             */
+            start: string;
+            /**
+             * Symbol
+             * @description Name in the symbol table: compilers split functions into `f` and `f.cold`.
+             */
+            symbol: string;
         };
         /**
          * Coefficient
@@ -1974,6 +2108,69 @@ export interface components {
              * @description Self share of the test, 0…1.
              */
             test_share: number;
+        };
+        /**
+         * DisassemblyAnswer
+         * @description The instructions of a function, with samples.
+         */
+        DisassemblyAnswer: {
+            /**
+             * Build Id
+             * @description Key of the shown build. Null: there is none.
+             */
+            build_id: string | null;
+            /**
+             * Builds
+             * @description Builds with samples, the heaviest first.
+             */
+            builds: components["schemas"]["storage__query__answers__disassembly__FunctionBuild"][];
+            captures: components["schemas"]["CaptureSample"];
+            code: components["schemas"]["CodeOrigin"];
+            /**
+             * Cut
+             * @description Which part is shown if the function is larger than 64 KiB, as a sentence. Null: all of it is shown.
+             */
+            cut: string | null;
+            /**
+             * Functions
+             * @description The functions that match, at most the heaviest hundred. The first is shown.
+             */
+            functions: components["schemas"]["NamedFunction"][];
+            /** Functions Total */
+            functions_total: number;
+            /** @description The shown function in all builds, from ingested data. Its key is empty. */
+            itself: components["schemas"]["TableRow"];
+            /** Ranges */
+            ranges: components["schemas"]["CodeRange"][];
+            /**
+             * Rows
+             * @description By ascending address.
+             */
+            rows: components["schemas"]["InstructionRow"][];
+            /**
+             * Samples
+             * @description Samples at addresses in the function's code in the captures that were read. Unlike `itself`, they include functions inlined into it. Rows and `samples_hidden` add up to them.
+             */
+            samples: number;
+            /**
+             * Samples Hidden
+             * @description Of these, samples in parts of the function that are not shown.
+             */
+            samples_hidden: number;
+            /**
+             * Samples Inside
+             * @description Of these, samples at an address that is not the start of an instruction. They count at the instruction around it.
+             */
+            samples_inside: number;
+            /** Seconds */
+            seconds: number | null;
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["Totals"];
+            /**
+             * Unknown Build Samples
+             * @description Samples of the function in visits with several builds of the binary.
+             */
+            unknown_build_samples: number;
         };
         /**
          * EventRow
@@ -2735,7 +2932,7 @@ export interface components {
              * Builds
              * @description The builds with the name of its binary, the newest first, at most a hundred. A function is the same in all of them.
              */
-            builds: components["schemas"]["FunctionBuild"][];
+            builds: components["schemas"]["storage__query__answers__function__FunctionBuild"][];
             /** Builds Total */
             builds_total: number;
             /**
@@ -2772,38 +2969,6 @@ export interface components {
             raw_name: string;
             /**
              * Status
-             * @enum {string}
-             */
-            status: "full" | "symtab" | "binary_only" | "unknown";
-        };
-        /**
-         * FunctionBuild
-         * @description A build of the function's binary.
-         */
-        FunctionBuild: {
-            /**
-             * First Seen
-             * @description RFC 3339, UTC.
-             */
-            first_seen: string;
-            /**
-             * Key
-             * @description Key of the binary, for /source and /symbols.
-             */
-            key: string;
-            /**
-             * Path
-             * @description Path at which it was first seen.
-             */
-            path: string;
-            /**
-             * Reason
-             * @description The reason why the status is not full, as a sentence.
-             */
-            reason: string;
-            /**
-             * Status
-             * @description Its best symbols so far.
              * @enum {string}
              */
             status: "full" | "symtab" | "binary_only" | "unknown";
@@ -2999,6 +3164,76 @@ export interface components {
              * @description Ingested visits of the selection. 0 if none were read, because named experiments train the model.
              */
             visits: number;
+        };
+        /**
+         * InstructionRow
+         * @description An instruction; or an address with samples, if no instructions are available.
+         */
+        InstructionRow: {
+            /**
+             * Address
+             * @description Hex.
+             * @example 0x1139
+             */
+            address: string;
+            /**
+             * Bytes
+             * @description Hex. Null without instructions.
+             * @example 4889e5
+             */
+            bytes: string | null;
+            /**
+             * File
+             * @description Source file. Null: not known.
+             */
+            file: string | null;
+            /**
+             * Inlined
+             * @description Innermost inlined function that the instruction is from. Null: none.
+             */
+            inlined: string | null;
+            /**
+             * Line
+             * @description Source line. Null: not known.
+             */
+            line: number | null;
+            /**
+             * Mnemonic
+             * @description `.byte`: these bytes are no instruction. x86-64 is in Intel syntax.
+             * @example mov
+             */
+            mnemonic: string | null;
+            /**
+             * Operands
+             * @example rbp, rsp
+             */
+            operands: string | null;
+            /**
+             * Samples
+             * @description Samples at the instruction in the captures that were read. Interrupts are taken late, so a slow instruction's samples may be at the next one.
+             */
+            samples: number;
+            /**
+             * Seconds
+             * @description These samples as CPU time, as observed. Null for events not counted in time.
+             */
+            seconds: number | null;
+            /**
+             * Share
+             * @description Share of the samples in the function's code, weighted.
+             */
+            share: number;
+            /**
+             * Target
+             * @description Address that a direct jump or call goes to, hex. Null for others.
+             */
+            target: string | null;
+            /**
+             * Target Name
+             * @description Its function, with the distance from its start.
+             * @example work+0x10
+             */
+            target_name: string | null;
         };
         /**
          * InterferenceAnswer
@@ -5842,6 +6077,79 @@ export interface components {
          * @enum {string}
          */
         Which: "missing" | "all";
+        /**
+         * FunctionBuild
+         * @description A build of the function's binary.
+         */
+        storage__query__answers__disassembly__FunctionBuild: {
+            /**
+             * Binary
+             * @description Name of the binary.
+             */
+            binary: string;
+            /**
+             * Key
+             * @description Key of the binary: its build-id in hex, or `go:…` or `sha256:…` if it has none.
+             */
+            key: string;
+            /**
+             * Self
+             * @description Units of these samples.
+             */
+            self: number;
+            /**
+             * Self Samples
+             * @description Samples whose innermost function it is, in this build.
+             */
+            self_samples: number;
+            /**
+             * Self Seconds
+             * @description Null for events not counted in time.
+             */
+            self_seconds: number | null;
+            /**
+             * Self Share
+             * @description Estimated share of the whole selection.
+             */
+            self_share: number;
+            /**
+             * Visits
+             * @description Visits with the function in a stack, in this build.
+             */
+            visits: number;
+        };
+        /**
+         * FunctionBuild
+         * @description A build of the function's binary.
+         */
+        storage__query__answers__function__FunctionBuild: {
+            /**
+             * First Seen
+             * @description RFC 3339, UTC.
+             */
+            first_seen: string;
+            /**
+             * Key
+             * @description Key of the binary, for /source and /symbols.
+             */
+            key: string;
+            /**
+             * Path
+             * @description Path at which it was first seen.
+             */
+            path: string;
+            /**
+             * Reason
+             * @description The reason why the status is not full, as a sentence.
+             */
+            reason: string;
+            /**
+             * Status
+             * @description Its best symbols so far.
+             * @enum {string}
+             */
+            status: "full" | "symtab" | "binary_only" | "unknown";
+        };
     };
     responses: never;
     parameters: never;
@@ -8294,6 +8602,119 @@ export interface operations {
                     "application/x-pprof": string;
                     "text/csv": string;
                     "text/x-collapsed-stacks": string;
+                };
+            };
+            /** @description The selection is not valid; `at` is the position of the mistake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    disassembly: {
+        parameters: {
+            query?: {
+                /** @description Id of the function, from another response. */
+                function_id?: number | null;
+                /** @description The whole name of the function, or matchers on function, file and binary in braces. Several matching functions count as one. */
+                function?: string;
+                /** @description The function in this binary only, by the binary's name. */
+                binary?: string;
+                /** @description Key of the build, as in `builds`. Default: the heaviest build. */
+                build_id?: string;
+                /** @description Largest number of captures to read. */
+                captures?: number;
+                /** @description The sampled event; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
+                select?: string;
+                /** @description The campaign that drew the visits. */
+                campaign?: string;
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                focus?: string;
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                ignore?: string;
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                hide?: string;
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show?: string;
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show_from?: string;
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DisassemblyAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
                 };
             };
             /** @description The selection is not valid; `at` is the position of the mistake. */

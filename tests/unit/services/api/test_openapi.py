@@ -41,7 +41,7 @@ def test_everything_is_described(description: dict):
                 "stacks",
                 "status",
             ),
-            *("callers", "lines", "shared-code", "shared-code/users"),
+            *("callers", "lines", "disassembly", "shared-code", "shared-code/users"),
             *("symbols", "symbols/{key}", "symbols/{key}/{sha256}", "debug-files", "sources", "source"),
             *("reprocessings", "data/profiles", "data/captures"),
             *("experiments", "experiments/{name}"),
