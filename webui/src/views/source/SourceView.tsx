@@ -1,7 +1,7 @@
 /** A file's text with self and total in front of each line, and a strip of its hot lines. Only visible lines are in the DOM. */
-import { useEffect, useRef, useState } from 'react';
 import { amountOf, measured, type Ground, type Measure, write } from '../../estimates/measure.ts';
 import { spoken } from '../../estimates/words.ts';
+import { useVirtualRows } from '../../ui/useVirtualRows.ts';
 import { stripesOf, type AnnotatedSource, type SourceLine } from './annotated.ts';
 import './source.css';
 
@@ -17,32 +17,11 @@ interface Props {
 
 /** Pixels; the same in source.css. */
 const ROW = 20;
-/** Lines in the DOM above and below what is visible. */
-const MARGIN = 20;
 const STRIPES = 300;
 
 export function SourceView({ label, source, measure, ground, line, onLine }: Props) {
-  const ref = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(600);
   const { lines } = source;
-
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setHeight(entry.contentRect.height));
-    observer.observe(ref.current!);
-    return () => observer.disconnect();
-  }, []);
-  useEffect(() => {
-    const view = ref.current!;
-    if (line <= 0) return;
-    const at = (line - 1) * ROW;
-    // A line that is visible already does not move.
-    if (at < view.scrollTop || at > view.scrollTop + view.clientHeight - 2 * ROW)
-      view.scrollTop = at - view.clientHeight / 3;
-  }, [line, source]);
-
-  const first = Math.max(0, Math.floor(top / ROW) - MARGIN);
-  const last = Math.min(lines.length, Math.ceil((top + height) / ROW) + MARGIN);
+  const { ref, onScroll, first, last } = useVirtualRows(lines.length, ROW, line - 1);
   return (
     <div className="source-view">
       <div
@@ -52,7 +31,7 @@ export function SourceView({ label, source, measure, ground, line, onLine }: Pro
         aria-label={label}
         aria-rowcount={lines.length}
         tabIndex={0}
-        onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+        onScroll={onScroll}
       >
         <div role="rowgroup" style={{ height: lines.length * ROW }}>
           {lines.slice(first, last).map((shown) => (
