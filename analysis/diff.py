@@ -9,6 +9,7 @@ exactly if the row is significant.
 Sources: docs/numbers.md; Zou and Donner, Statistics in Medicine 27 (2008), for differences without a test.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from analysis.arrays import Bool, Float
 from analysis.errors import BadShape
 from analysis.estimate import Estimates
 from analysis.false_discovery import FALSE_DISCOVERIES, benjamini_hochberg, error_rate
-from analysis.permutation_test import FEWEST_SHUFFLES, pool, test
+from analysis.permutation_test import FEWEST_SHUFFLES, Shuffled, pool, test
 from analysis.pool_rows import entries
 from analysis.table_shares import shares
 from analysis.visit_subsample import subsample
@@ -68,33 +69,79 @@ class Diff:
     """Share of the visits used for p-values, 0…1: less than 1 if permuting all would take too long."""
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two tables with the same rows and the p-values of their differences, before multiple testing is corrected."""
+
+    tables: tuple[VisitTable, VisitTable]
+    shares: tuple[Estimates, Estimates]
+    parts: tuple[VisitTable, VisitTable]
+    """The visits used for p-values: all, or a random part."""
+    tested: Shuffled | None
+    """None: one of the tables has no visits."""
+    p: Float
+    """Two-sided p-values; 1 if there is nothing to compare."""
+
+
 def compare(a: VisitTable, b: VisitTable, *, seed: int, factor: float = 1.5, share: float = 0.01) -> Diff:
     """Compare all rows of two tables with the same rows; deterministic for a given seed.
 
     Shares always use all visits. p-values and intervals of differences use a random part of them (`Diff.part`) if
     visits × rows × permutations exceed about two seconds of work; `power` refers to this part.
     """
+    (found,) = judge([comparison(a, b, seed=seed)], factor=factor, share=share)
+    return found
+
+
+def comparison(a: VisitTable, b: VisitTable, *, seed: int, part: float = 1.0) -> Comparison:
+    """The p-values of all rows, to be judged with those of other comparisons.
+
+    `part`: share of the two seconds of work that this comparison may take, 0…1.
+    """
     if a.rows != b.rows:
         raise BadShape("Two tables are compared row by row: they need the same rows.")
-    shares_a, shares_b = (shares(table) for table in (a, b))
     parts = a, b
-    p, lo, hi = np.ones(a.rows), np.full(a.rows, -np.inf), np.full(a.rows, np.inf)
     tested = None
     if a.visits and b.visits:
-        parts = subsample(a, b, most) if (most := _most_visits(a, b)) < a.visits + b.visits else parts
-        shuffles = int(np.clip(_WORK / _cost(*parts), FEWEST_SHUFFLES, _MOST_SHUFFLES))
+        most = _most_visits(a, b, part)
+        parts = subsample(a, b, most) if most < a.visits + b.visits else parts
+        shuffles = int(np.clip(_WORK * part / _cost(*parts), FEWEST_SHUFFLES, _MOST_SHUFFLES))
         tested = test(pool(*parts), shuffles, np.random.default_rng(seed))
-        p = tested.p
-    kept = [now.visits / max(whole.visits, 1) for now, whole in zip(parts, (a, b), strict=True)]
-    q = benjamini_hochberg(p)
-    wrong = error_rate(q)
-    if tested is not None:
-        lo, hi = tested.interval(wrong)
+    p = np.ones(a.rows) if tested is None else tested.p
+    return Comparison((a, b), (shares(a), shares(b)), parts, tested, p)
+
+
+def judge(found: Sequence[Comparison], *, factor: float = 1.5, share: float = 0.01) -> list[Diff]:
+    """The results of comparisons whose rows are tested at once.
+
+    False discoveries are controlled over the rows of all comparisons together: on average at most 5 % of all rows
+    marked as significant are false. All intervals have one level.
+    """
+    if not found:
+        return []
+    p = [one.p for one in found]
+    joint = benjamini_hochberg(np.concatenate(p))
+    wrong = error_rate(joint)
+    qs = np.split(joint, np.cumsum([len(of) for of in p])[:-1])
+    return [
+        _judged(one, q, wrong, rows=len(joint), factor=factor, share=share)
+        for one, q in zip(found, qs, strict=True)
+    ]
+
+
+def _judged(found: Comparison, q: Float, wrong: float, *, rows: int, factor: float, share: float) -> Diff:
+    """One comparison; `wrong` is 1 − the level of intervals, `rows` the number of rows tested at once."""
+    a, b = found.tables
+    shares_a, shares_b = found.shares
+    lo, hi = np.full(a.rows, -np.inf), np.full(a.rows, np.inf)
+    if found.tested is not None:
+        lo, hi = found.tested.interval(wrong)
     if not (known := np.isfinite(lo) & np.isfinite(hi)).all():
         # The row is in one or two visits only, or there are too few permutations: a difference of 0 is always possible.
         _, below, above = difference(*(shares(table, 1 - wrong) for table in (a, b)))
         lo, hi = np.where(known, lo, np.minimum(below, 0.0)), np.where(known, hi, np.maximum(above, 0.0))
     lo, hi = np.maximum(lo, -1.0), np.minimum(hi, 1.0)
+    kept = [now.visits / max(whole.visits, 1) for now, whole in zip(found.parts, (a, b), strict=True)]
     return Diff(
         a=shares_a,
         b=shares_b,
@@ -102,12 +149,12 @@ def compare(a: VisitTable, b: VisitTable, *, seed: int, factor: float = 1.5, sha
         lo=lo,
         hi=hi,
         level=1 - wrong,
-        p=p,
+        p=found.p,
         q=q,
         significant=(lo > 0) | (hi < 0),
         low_confidence=shares_a.low_confidence | shares_b.low_confidence,
-        power=Power(factor, share, _power((shares_a, shares_b), kept, factor, share)),
-        part=sum(table.visits for table in parts) / max(a.visits + b.visits, 1),
+        power=Power(factor, share, _power((shares_a, shares_b), kept, factor, share, rows)),
+        part=sum(table.visits for table in found.parts) / max(a.visits + b.visits, 1),
     )
 
 
@@ -125,17 +172,18 @@ def _cost(a: VisitTable, b: VisitTable) -> float:
     return float(max(entries(a.rows, visits, len(a.y) + len(b.y)) + _DEAL_COST * visits, 1))
 
 
-def _most_visits(a: VisitTable, b: VisitTable) -> int:
+def _most_visits(a: VisitTable, b: VisitTable, part: float = 1.0) -> int:
     """Visits of both sides that can be permuted often enough."""
-    return int((a.visits + b.visits) * min(1.0, _WORK / FEWEST_SHUFFLES / _cost(a, b)))
+    return int((a.visits + b.visits) * min(1.0, _WORK * part / FEWEST_SHUFFLES / _cost(a, b)))
 
 
-def _power(sides: tuple[Estimates, Estimates], kept: list[float], factor: float, share: float) -> float:
-    """Power of a two-sided test after correction for all rows, by the normal approximation.
+def _power(
+    sides: tuple[Estimates, Estimates], kept: list[float], factor: float, share: float, rows: int
+) -> float:
+    """Power of a two-sided test after correction for all rows tested at once, by the normal approximation.
 
     `kept` is the tested share of each side's visits.
     """
-    rows = max(len(sides[0].value), 1)
     changed = share * factor
     samples = [
         _samples_at(side, size) * share_kept
@@ -144,7 +192,7 @@ def _power(sides: tuple[Estimates, Estimates], kept: list[float], factor: float,
     if not all(samples):
         return 0.0
     variance = changed * (1 - changed) / samples[0] + share * (1 - share) / samples[1]
-    threshold = float(special.ndtri(1 - FALSE_DISCOVERIES / rows / 2))
+    threshold = float(special.ndtri(1 - FALSE_DISCOVERIES / max(rows, 1) / 2))
     return float(special.ndtr((changed - share) / np.sqrt(variance) - threshold))
 
 

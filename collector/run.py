@@ -16,7 +16,7 @@ import numpy as np
 import structlog
 from sqlalchemy import Engine
 
-from collector import sweep
+from collector import requested_visits, sweep
 from collector.blocking_executor import TRANSIENT_ERRORS, BlockingExecutor, pause
 from collector.default_campaign import ensure_default_campaign
 from collector.description_refresh import DescriptionRefresher
@@ -51,7 +51,7 @@ class Pace:
 
     concurrent_visits: int = 32
     look_s: float = 1.0
-    """Between checks for a campaign whose round has begun."""
+    """Between checks for a campaign whose round has begun, and for requested visits."""
     sweep_s: float = 15.0
     lease_s: float = 20.0
     """If a collector does not renew its lease for this long, another's sweep ends its visits as lost."""
@@ -61,6 +61,8 @@ class Pace:
     """An ingested visit waits at most this long for its rollup."""
     tidy_s: float = 3600.0
     """Between sweeps of the whole archive and of old days."""
+    night_look_s: float = 300.0
+    """Between checks whether a night's regressions are due."""
     describe_s: float = 30.0
     ask_s: float = 30.0
     """Between checks for a binary whose symbols may be requested from a gateway."""
@@ -88,6 +90,9 @@ class Collector:
     """None: no symbols are requested from gateways."""
     lake_job: Callable[[datetime, Callable[[], bool]], None] | None = None
     """Exports closed days as of a time, until the function returns True (`collector.lake`); None: there is no lake."""
+    nightly_job: Callable[[datetime, Callable[[], bool]], None] | None = None
+    """Computes the last night's regressions if they are due, as of a time, until the function returns True
+    (`collector.nightly`); None: no regressions are computed."""
     stack_bytes: int = STACK_BYTES
     """Memory for the functions of stacks, which rollups need."""
     random: np.random.Generator = field(default_factory=np.random.default_rng)
@@ -136,6 +141,15 @@ class Collector:
                     "lake", self.pace.tidy_s, stop, lambda: executor.run(lake_job, self._now(), stop.is_set)
                 )
             )
+        if (nightly_job := self.nightly_job) is not None:
+            works.append(
+                self._repeat(
+                    "nightly",
+                    self.pace.night_look_s,
+                    stop,
+                    lambda: executor.run(nightly_job, self._now(), stop.is_set),
+                )
+            )
         try:
             await executor.run(self._prepare)
             await executor.run(lease.start)
@@ -145,6 +159,12 @@ class Collector:
                 stop,
                 self._repeat(
                     "draw", self.pace.look_s, stop, lambda: self._draw(executor, visit_runner, lease)
+                ),
+                self._repeat(
+                    "requests",
+                    self.pace.look_s,
+                    stop,
+                    lambda: self._take_requests(executor, visit_runner, lease),
                 ),
                 self._repeat("describe", self.pace.describe_s, stop, refresher.look),
                 self._repeat(
@@ -220,6 +240,12 @@ class Collector:
             late_s = (self._now() - round_start(number, campaign.definition.period_s)).total_seconds()
             self.watcher(RoundDrawn(campaign.name, number, len(scheduled_visits), max(late_s, 0.0)))
             visit_runner.schedule(scheduled_visits)
+
+    async def _take_requests(
+        self, executor: BlockingExecutor, visit_runner: VisitRunner, lease: Lease
+    ) -> None:
+        """Make the visits that were requested over the API."""
+        visit_runner.schedule(await executor.run(requested_visits.claim, self.engine, lease))
 
     def _campaigns(self) -> list[Campaign]:
         with self.engine.connect() as connection:

@@ -15,6 +15,7 @@ from services.commands import (
     certs,
     collector,
     db,
+    deploys,
     doctor,
     experiments,
     export,
@@ -24,12 +25,14 @@ from services.commands import (
     lines,
     machines,
     query,
+    regressions,
     report,
     series,
     shared_code,
     simulate,
     status,
     symbols,
+    tokens,
     up,
     url,
     visit,
@@ -68,8 +71,11 @@ app.add_typer(machines.app, name="machines", rich_help_panel="The fleet")
 app.add_typer(campaigns.app, name="campaigns", rich_help_panel="The fleet")
 app.add_typer(calibrate.app, name="calibrate", rich_help_panel="The fleet")
 app.add_typer(experiments.app, name="experiments", rich_help_panel="The fleet")
+app.add_typer(deploys.app, name="deploys", rich_help_panel="The fleet")
+app.add_typer(regressions.app, name="regressions", rich_help_panel="The fleet")
 app.add_typer(captures.app, name="captures", rich_help_panel="The fleet")
 app.add_typer(certs.app, name="certs", rich_help_panel="The fleet")
+app.add_typer(tokens.app, name="tokens", rich_help_panel="The fleet")
 app.command("simulate", rich_help_panel="The fleet")(simulate.simulate)
 app.command("collector", rich_help_panel="Processes")(collector.collector)
 app.command("worker", rich_help_panel="Processes")(worker.worker)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome")
 _ARGUMENTS: Final = (
     "--headless", "--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--no-first-run", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+    "--no-first-run", "--disable-gpu-compositing", "--use-angle=swiftshader-webgl", "--enable-unsafe-swiftshader",
 )  # fmt: skip
-"""Speedscope draws by WebGL; without a GPU that is SwiftShader's."""
+"""The CPU draws: 2D canvases and SVG directly, speedscope's WebGL by SwiftShader."""
 _PATIENCE_MS: Final = 120_000
 _VIEWPORT: Final = {"width": 1400, "height": 900}
 
@@ -139,7 +139,9 @@ def _zoom(page: Page, program: Program) -> float:
         page.mouse.click(*program.row)
     page.wait_for_function("window.benchZoomed > 0")
     if program.zoomed and not page.evaluate(program.zoomed):
-        raise RuntimeError(f"{program.name} did not zoom: its page looks different from what this benchmark expects")
+        raise RuntimeError(
+            f"{program.name} did not zoom: its page looks different from what this benchmark expects"
+        )
     return float(page.evaluate("window.benchZoomed"))
 
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 _WEIGHT: Final = 10**12
 _PACKAGES: Final = 60
 _FUNCTIONS: Final = 6000
-_CALLEES: Final = ((1, 0.62), (2, 0.2), (3, 0.1), (5, 0.05), (12, 0.03))
-"""How many callees a frame has, with the probability."""
+_CALLEES: Final = (1, 2, 3, 5, 12)
+"""How many callees a frame has."""
+_PROBABILITIES: Final = (0.62, 0.2, 0.1, 0.05, 0.03)
 _DEEPEST: Final = 120
 
 
@@ -109,10 +110,9 @@ def grow(nodes: int, seed: int = 1) -> CallTree:
     total, self_, depth, function = [_WEIGHT], [_WEIGHT], [0], [0]
     callees: list[list[int]] = [[]]
     heap = [(-_WEIGHT, 0)]
-    counts, shares = zip(*_CALLEES, strict=True)
     while heap and len(total) < nodes:
         _, node = heapq.heappop(heap)
-        count = 30 if node == 0 else draw.choices(counts, shares)[0]
+        count = 30 if node == 0 else draw.choices(_CALLEES, _PROBABILITIES)[0]
         parts = [draw.random() ** 3 + 1e-3 for _ in range(count)]
         kept = draw.uniform(0.85, 1.0) if count > 1 else draw.uniform(0.97, 1.0)
         for part, callee in zip(parts, draw.sample(range(1, _FUNCTIONS), count), strict=True):

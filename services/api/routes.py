@@ -24,10 +24,12 @@ from services.api.analysis import (
     side_by_side,
     stability,
 )
-from services.api.auth import Access, Role
+from services.api.auth import Access
+from services.api.fleet import campaigns, machines, visits
 from services.api.profiles import (
     call_graph,
     callers,
+    changes,
     diff,
     disassembly,
     flame,
@@ -36,6 +38,8 @@ from services.api.profiles import (
     labels,
     lines,
     movers,
+    regressions,
+    releases,
     reliability,
     search,
     series,
@@ -48,6 +52,7 @@ from services.api.profiles.query_handler import QueryHandler
 from services.api.query_string import only_what_is_taken
 from services.api.request_auth import bearer_scheme, demand, session_scheme
 from services.api.response_cache import ResponseCache
+from services.api.tokens import Role
 from services.disassembly.service import DisassemblyService
 from storage.query.query_engine import QueryEngine
 
@@ -61,12 +66,16 @@ _SHAPES = (
     diff,
     flame_diff,
     movers,
+    changes,
+    releases,
+    regressions,
     reliability,
     labels,
     search,
     stacks,
     functions,
 )
+_FLEET = (machines, visits, campaigns)
 _MODELS = (
     *(ratios, cross_check, affinity, apu, side_by_side),
     *(frequency, frequency_fit, frequency_times),
@@ -98,7 +107,7 @@ def api_router(
     guards = [Depends(viewer), Security(session_scheme), Security(bearer_scheme), Depends(only_what_is_taken)]
     router = APIRouter(prefix="/api/v1", dependencies=guards, tags=["profiles"])
     handler = QueryHandler(queries, limiter, on_answered, cache)
-    for shape in (*_SHAPES, *_MODELS):
+    for shape in (*_SHAPES, *_MODELS, *_FLEET):
         shape.add(router, handler)
     if instructions is not None:
         disassembly.add(router, handler, instructions, access)

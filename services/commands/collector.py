@@ -87,6 +87,7 @@ def collector(
                 watcher=metrics.watch,
                 symbol_requests=symbol_request_terms(settings, engine, archive),
                 lake_job=_lake_tender(settings, engine, metrics.watch),
+                nightly_job=_nightly_job(settings, engine),
                 stack_bytes=settings.collector_stack_cache_bytes,
                 pace=Pace(
                     concurrent_visits=settings.concurrent_visits,
@@ -115,3 +116,13 @@ def _lake_tender(
         needed_lake(settings), settings.lake_retention_days, limits_of(settings), settings.retention_days
     )
     return lambda now, stopping: maintain_lake(engine, terms, now, stopping, watcher)
+
+
+def _nightly_job(settings: Settings, engine: "Engine") -> "Callable[[datetime, Callable[[], bool]], None]":
+    """Computes a night's regressions when they are due."""
+    from collector.nightly import compute_regressions  # noqa: PLC0415 - a command imports what it runs
+    from services.configuration.lake_settings import older_days  # noqa: PLC0415
+    from storage.snapshots.query_budget import Limits  # noqa: PLC0415
+
+    limits, older = Limits(settings.query_seconds, settings.query_bytes), older_days(settings)
+    return lambda now, stopping: compute_regressions(engine, limits, now, stopping, older)

@@ -47,6 +47,13 @@ def movers(answer: "MoversAnswer") -> RenderableType:
 def cause(mover: "Mover") -> Text:
     """A row's cause in one line: the label and its part of the change, or the reason why the cause is unknown."""
     found = mover.cause
+    if mover.release is not None:
+        release = mover.release
+        text = Text(f"release {release.version} of {release.application}")
+        text.append(f" after {release.previous or _NONE}", style="dim")
+        for one in found.inseparable if found is not None else ():
+            text.append(f"; inseparable from {one.label} {one.value or _NONE}")
+        return text
     if found is None:
         why = mover.because
         return Text("" if why is None or why.reason == "not_computed" else why.detail, style="dim")

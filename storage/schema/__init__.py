@@ -2,12 +2,13 @@
 
 The tables are grouped in modules: machines, strata and campaigns (`fleet`), visits (`visits`) and data of captures
 besides samples (`observations`), the interned `dictionaries`, debug files and their builds (`symbols`), the `facts`
-(partitioned by UTC day), and the `rollups` merged from them. Sources: DESIGN §5; DIGEST G1, G2, G10–G14.
+(partitioned by UTC day), the `rollups` merged from them, and results about `releases`. Sources: DESIGN §5; DIGEST G1, G2, G10–G14.
 
 Only migrations create these tables; `storage/migrations` must stay equal to this package (a test compares them). All
 stored values are raw integers: weights are applied at query time.
 """
 
+from storage.schema.access import api_token, core_price, ended_session, saved_view, spent_link
 from storage.schema.base import database_identity, metadata
 from storage.schema.dictionaries import (
     binary,
@@ -38,6 +39,7 @@ from storage.schema.observations import (
     capture_segment,
     capture_system,
 )
+from storage.schema.releases import deploy, regression, regression_night
 from storage.schema.rollups import (
     exposure,
     rollup,
@@ -58,15 +60,27 @@ from storage.schema.symbols import (
     symbol_request,
     symcache,
 )
-from storage.schema.visits import BY_HAND, Outcome, capture, collector_lease, coverage, covered_time, visit
+from storage.schema.visits import (
+    BY_HAND,
+    FAILURES,
+    Outcome,
+    capture,
+    collector_lease,
+    coverage,
+    covered_time,
+    visit,
+    visit_request,
+)
 
 __all__ = [
     "BY_HAND",
     "DIMENSIONS",
+    "FAILURES",
     "OF_THE_GROUP",
     "OF_THE_MACHINE",
     "PARTITIONED",
     "Outcome",
+    "api_token",
     "binary",
     "calibration",
     "campaign",
@@ -78,13 +92,16 @@ __all__ = [
     "capture_system",
     "chunk",
     "collector_lease",
+    "core_price",
     "coverage",
     "covered_time",
     "database_identity",
     "debug_file",
+    "deploy",
     "dictionary_epoch",
     "dictionary_touched",
     "dim_value",
+    "ended_session",
     "experiment_run",
     "experiment_set",
     "exposure",
@@ -94,6 +111,8 @@ __all__ = [
     "machine",
     "metadata",
     "profile",
+    "regression",
+    "regression_night",
     "reprocessing",
     "reprocessing_capture",
     "rollup",
@@ -103,8 +122,10 @@ __all__ = [
     "rollup_queue",
     "rollup_retraction",
     "sample_type",
+    "saved_view",
     "source_file",
     "source_path",
+    "spent_link",
     "stack",
     "stack_block",
     "stack_sealed",
@@ -114,4 +135,5 @@ __all__ = [
     "symbol_request",
     "symcache",
     "visit",
+    "visit_request",
 ]

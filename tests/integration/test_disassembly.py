@@ -17,7 +17,6 @@ from sqlalchemy import Engine, select, update
 
 from fleetpb import capture_pb2
 from services.api.app import create_app
-from services.api.auth import Access, parse_tokens
 from services.disassembly.binary_files import BinaryFiles, disassembler_of
 from services.disassembly.service import DisassemblyService
 from services.symbols.symbol_service import SymbolService
@@ -34,6 +33,7 @@ from symbolizer.elf.symtab import read_symbols
 from symbolizer.images.resolve import EXACT, Resolver
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.worker.ingestion import Ingester
+from tests.access_records import access_of
 from tests.sampled_campaign import Campaign
 from tests.synthetic_captures import PERIOD, SyntheticCapture
 
@@ -177,7 +177,7 @@ def client(engine: Engine, archive: Archive, tmp_path: Path) -> Iterator[TestCli
     )
     app = create_app(
         queries,
-        Access(tmp_path / "state", parse_tokens([f"viewer:{TOKEN}"])),
+        access_of(tmp_path / "state", [f"viewer:{TOKEN}"]),
         static=tmp_path,
         instructions=DisassemblyService(queries, archive, disassembler_of(places, engine, archive)),
     )

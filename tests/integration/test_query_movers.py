@@ -71,7 +71,7 @@ def queries(module_engine: Engine) -> Iterator[QueryEngine]:
 
 @pytest.mark.slow
 def test_the_release_is_named(ingested: Engine, queries: QueryEngine):
-    question = MoversQuestion(NOW, BASE)
+    question = MoversQuestion(NOW, BASE, releases=False)
     answer = queries.ask(question)
     first = answer.movers[0]
     assert first.key["function"] == "parse"
@@ -150,7 +150,7 @@ def test_applications_move_too(ingested: Engine, queries: QueryEngine):
 
 def test_without_samples_or_a_design_nothing_moved_and_that_is_said(ingested: Engine, queries: QueryEngine):
     empty = Selection(DAY - timedelta(days=3), DAY - timedelta(days=2))
-    told = queries.ask(MoversQuestion(NOW, empty))
+    told = queries.ask(MoversQuestion(NOW, empty, releases=False))
     assert told.movers == ()
     assert told.because is not None
     assert told.because.reason == "too_little"

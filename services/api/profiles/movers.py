@@ -28,7 +28,8 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         summary="What moved, and why",
         description="Rows whose share changed significantly and by enough to act on, each with the label that explains "
         "the change: version, compiler, kernel and others. Without `from` and `to`, the last whole UTC day "
-        "is compared with the day before.",
+        "is compared with the day before. Within the selection, the newest version of each application is compared with "
+        "the one before.",
         response_model=described_by(MoversAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -74,6 +75,13 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         labels: Annotated[
             str, Query(description="Labels to search for causes, separated by commas.", max_length=500)
         ] = ",".join(DIMENSIONS),
+        releases: Annotated[
+            bool,
+            Query(
+                description="Within the selection, also compare the newest version of each application with the one "
+                "before. Totals are compared."
+            ),
+        ] = True,
     ) -> Response:
         named = {"from", "to"} & request.query_params.keys()
         now = selection if named else last_day(selection)
@@ -86,6 +94,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
             explain,
             share == "self",
             keys_of(labels) if labels.strip() else (),
+            releases=releases,
         )
         return await handler.answer(request, _FORMS, lambda: handler.queries.ask(question))
 

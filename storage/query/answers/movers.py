@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from storage.query.answers.answer import Answer, Share
-from storage.query.answers.diff import ComparedPart, DiffRow, IntervalLevel
+from storage.query.answers.diff import ComparedPart, Difference, DiffRow, IntervalLevel
 from storage.query.answers.figures import Interval
 from storage.query.answers.selection_echo import SelectionEcho
 from storage.query.answers.totals import Totals
@@ -81,9 +81,54 @@ class MoverUnavailable(Answer):
 
 
 @dataclass(frozen=True, slots=True)
+class Release(Answer):
+    """Two versions of an application that ran in the selection's time."""
+
+    application: str
+    version: Annotated[str, Field(description="The newest version with enough visits.")]
+    previous: Annotated[str, Field(description="The version before.")]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRelease(Release):
+    """A comparison of two versions of an application within the selection."""
+
+    visits: Annotated[int, Field(description="Compared visits that saw the version.")]
+    previous_visits: Annotated[int, Field(description="Compared visits that saw the previous version.")]
+    same_time: Annotated[
+        bool,
+        Field(
+            description="The visits are of the time in which both versions ran. False: that time has too few visits, so all "
+            "of the range are compared, and what depends on the time of day or week may differ."
+        ),
+    ]
+    share: Annotated[Share, Field(description="Estimated share of the version in the selection.")]
+    examined: Annotated[int, Field(description="Number of compared rows.")]
+    significant: Annotated[int, Field(description="Number of rows that changed significantly.")]
+    power: Annotated[
+        Share, Field(description="As `power` of the answer, for the comparison of these versions.")
+    ]
+    compared_part: ComparedPart
+
+
+@dataclass(frozen=True, slots=True)
 class Mover(DiffRow):
     """A row that changed by more than chance and by enough to act on."""
 
+    release: Annotated[
+        Release | None,
+        Field(
+            description="Set if the row changed between two versions of an application. Then `a_share` is the total's share "
+            "of the application's time in `version`, `b_share` that in `previous`, both in the selection's time range. "
+            "Null: the selection is compared with its base."
+        ),
+    ]
+    selection_delta: Annotated[
+        Difference,
+        Field(
+            description="`delta` times the share of the version in the selection; without a release, `delta`."
+        ),
+    ]
     cause: Annotated[Cause | None, Field(description="Null if there is no estimate.")]
     because: Annotated[
         MoverUnavailable | None,
@@ -100,12 +145,25 @@ class MoversAnswer(Answer):
     totals: Totals
     base_totals: Totals
     by: tuple[str, ...]
-    movers: Annotated[tuple[Mover, ...], Field(description="Largest change of share first.")]
-    examined: Annotated[
-        int, Field(description="Number of compared rows. At most 5 % of the significant rows are chance.")
+    movers: Annotated[
+        tuple[Mover, ...], Field(description="Largest change of the selection first (`selection_delta`).")
     ]
-    rows_total: Annotated[int, Field(description="Rows that either side has.")]
-    least: Annotated[Share, Field(description="Smallest change of share that makes a row a mover.")]
+    releases: Annotated[
+        tuple[ComparedRelease, ...],
+        Field(
+            description="Applications whose newest version was compared with the one before, heaviest first. False "
+            "discoveries are controlled over the rows of all comparisons together."
+        ),
+    ]
+    examined: Annotated[
+        int,
+        Field(
+            description="Number of rows compared between the selection and its base. At most 5 % of the significant rows, "
+            "with those of releases, are chance."
+        ),
+    ]
+    rows_total: Annotated[int, Field(description="Rows that the selection or its base has.")]
+    least: Annotated[Share, Field(description="Smallest `delta` that makes a row a mover.")]
     labels: Annotated[
         tuple[str, ...],
         Field(

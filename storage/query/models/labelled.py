@@ -71,7 +71,7 @@ def _of_profiles(
 ) -> Labelled:
     connection = reading.connection
     profiles = scan_profiles(connection, selection, kind, (label,))
-    visits = _visits(reading, selection, kind, profiles)
+    visits = profile_visits(reading, selection, kind, profiles)
     behind = _totals(reading, selection, kind, plan, profiles=profiles, visits=visits)
     ids, of = np.unique(profiles.label(label), return_inverse=True)
     values = reading.label_values(label, ids)
@@ -113,7 +113,9 @@ def _totals(
     with suppress(TooMuch), query_budget.given_back():
         samples = reading.source.read_merged(reading.connection, selection, kind, plan)
     if samples is None:
-        samples = reading.source.read_part(reading.connection, selection, kind, (), _parts(profiles))
+        samples = reading.source.read_part(
+            reading.connection, selection, kind, (), parts_with(profiles, _FACTS)
+        )
     seen = np.flatnonzero(visits.selected)
     moments = visits.moments(PerVisit(np.zeros(len(seen), np.int64), seen, visits.selected[seen], 1))
     (estimate,) = estimates(moments, 1)
@@ -131,18 +133,21 @@ def _totals(
     ).answer()
 
 
-def _parts(profiles: Profiles) -> int:
-    """The number of the `WHOLE` parts of the visits with about `_FACTS` facts; more if these have none."""
+def parts_with(profiles: Profiles, most: int) -> int:
+    """The number of the `WHOLE` parts of the visits with about `most` facts; more if these have none."""
     last_byte = profiles.visits.view(np.uint8).reshape(-1, 16)[:, 15]
     part = last_byte[profiles.visit]
     facts, chunks = (
         np.cumsum(sum_at(part, column, WHOLE)) for column in (profiles.facts, np.ones_like(profiles.facts))
     )
-    fitting = int(((facts <= _FACTS) & (chunks <= MAX_CHUNKS)).sum())
+    fitting = int(((facts <= most) & (chunks <= MAX_CHUNKS)).sum())
     return min(max(fitting, int((facts == 0).sum()) + 1), WHOLE)
 
 
-def _visits(reading: StoreReading, selection: Selection, kind: SampleType, profiles: Profiles) -> Visits:
+def profile_visits(
+    reading: StoreReading, selection: Selection, kind: SampleType, profiles: Profiles
+) -> Visits:
+    """The visits of profiles that were read without their samples, of a selection that does not filter stacks."""
     connection = reading.connection
     design, weights = read_design(
         connection,

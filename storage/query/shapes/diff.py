@@ -7,7 +7,7 @@ from typing import TypedDict
 import numpy as np
 
 from analysis import estimate
-from analysis.diff import Diff, compare, difference
+from analysis.diff import Comparison, Diff, comparison, difference, judge
 from storage.arrays import Float, Int64
 from storage.query.answers.diff import DiffAnswer, DiffRow, Power
 from storage.query.answers.figures import Interval, in_units
@@ -95,16 +95,23 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """The heaviest rows of either of two selections, and the visits' evidence for their differences."""
+class Unjudged:
+    """Compared rows before they are judged together with those of other comparisons."""
 
-    sides: tuple[Side, Side]
-    places: tuple[Int64, Int64]
-    """Place of each row on both sides; −1: the side does not have it."""
+    rows: tuple[DiffRow, ...]
+    """Without p, q and interval."""
+    rows_total: int
+    test: Comparison | None
+    """None: one of the sides is not a random sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The heaviest rows of either of two selections, with the evidence for their differences."""
+
     result: Diff | None
     """None: one of the sides is not a random sample."""
     rows: tuple[DiffRow, ...]
-    """In the order of `places`."""
     rows_total: int
 
     @property
@@ -132,6 +139,24 @@ class Compared:
         return None if self.result is None else self.result.level
 
 
+@dataclass(frozen=True, slots=True)
+class Compared(Judged):
+    """A judged comparison with its sides."""
+
+    sides: tuple[Side, Side]
+    places: tuple[Int64, Int64]
+    """Place of each row on both sides; −1: the side does not have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """An unjudged comparison with its sides."""
+
+    sides: tuple[Side, Side]
+    places: tuple[Int64, Int64]
+    unjudged: Unjudged
+
+
 def compared(
     reading: Reading, a: Samples, b: Samples, by: Sequence[str], *, limit: int, own: bool = False
 ) -> Compared:
@@ -139,16 +164,30 @@ def compared(
 
     The samples of both must have been read visit by visit, with the labels among `by`.
     """
+    (found,) = judged([matched(reading, a, b, by, limit=limit, own=own)])
+    return found
+
+
+def matched(
+    reading: Reading,
+    a: Samples,
+    b: Samples,
+    by: Sequence[str],
+    *,
+    limit: int,
+    own: bool = False,
+    part: float = 1.0,
+) -> Matched:
+    """As `compared`, not judged; `part` is the share of a comparison's time that its test may take, 0…1."""
     sides = (Side.of(reading, a, by), Side.of(reading, b, by))
     shares = [side.shares(own=own) for side in sides]
     places, rows_total = heaviest((sides[0].rows, sides[1].rows), shares, limit)
-    first, second = places
-    contributions = [side.contributions(place, own=own) for side, place in zip(sides, places, strict=True)]
+    first, second = (side.contributions(place, own=own) for side, place in zip(sides, places, strict=True))
     a_share, b_share = (
         [float(share[p]) if p >= 0 else 0.0 for p in place.tolist()]
         for share, place in zip(shares, places, strict=True)
     )
-    result, levels = _result(sides, contributions), _levels(sides, contributions)
+    levels = _levels(sides, (first, second))
     scale = a.kind.seconds_per_unit
     rows = tuple(
         DiffRow(
@@ -157,12 +196,31 @@ def compared(
             a_share=a_share[i],
             b_share=b_share[i],
             delta=a_share[i] - b_share[i],
-            **_evidence(result, i),
+            **_evidence(None, i),
             **_cores(None if levels is None else levels[i], scale),
         )
-        for i, place in enumerate(zip(first.tolist(), second.tolist(), strict=True))
+        for i, place in enumerate(zip(*(one.tolist() for one in places), strict=True))
     )
-    return Compared(sides, places, result, rows, rows_total)
+    return Matched(sides, places, Unjudged(rows, rows_total, _test(sides, (first, second), part)))
+
+
+def judged(found: Sequence[Matched]) -> list[Compared]:
+    """As `judged_rows`, with the sides of each comparison."""
+    return [
+        Compared(one.result, one.rows, one.rows_total, match.sides, match.places)
+        for match, one in zip(found, judged_rows([match.unjudged for match in found]), strict=True)
+    ]
+
+
+def judged_rows(found: Sequence[Unjudged]) -> list[Judged]:
+    """The comparisons, with false discoveries controlled over the rows of all of them together (docs/numbers.md)."""
+    results = iter(judge([one.test for one in found if one.test is not None]))
+    made = []
+    for one in found:
+        result = None if one.test is None else next(results)
+        rows = tuple(replace(row, **_evidence(result, i)) for i, row in enumerate(one.rows))
+        made.append(Judged(result, rows, one.rows_total))
+    return made
 
 
 def visit_numbers(sides: Sequence[Side]) -> list[Int64]:
@@ -171,14 +229,14 @@ def visit_numbers(sides: Sequence[Side]) -> list[Int64]:
     return np.split(number.astype(np.int64), [len(sides[0].visits)])
 
 
-def _result(sides: Sequence[Side], contributions: Sequence[PerVisit]) -> Diff | None:
+def _test(sides: Sequence[Side], contributions: Sequence[PerVisit], part: float) -> Comparison | None:
     if any(side.visits.design.weights is None for side in sides):
         return None
     tables = [
         visit_table(side.visits, found, key)
         for side, found, key in zip(sides, contributions, visit_numbers(sides), strict=True)
     ]
-    return compare(tables[0], tables[1], seed=_SEED)
+    return comparison(tables[0], tables[1], seed=_SEED, part=part)
 
 
 _Levels = tuple[Interval, Interval, Interval]

@@ -353,7 +353,7 @@ export interface paths {
         };
         /**
          * The call graph of a selection
-         * @description The heaviest functions of a selection and the calls among them. A stack counts once for a function or a call, even with recursion. CSV and Arrow have one row per call; `Accept: text/vnd.graphviz` gets the graph in Graphviz's language. Files of stacks contain all stacks of the selection.
+         * @description The heaviest functions of a selection and the calls among them. A stack counts once for a function or a call, even with recursion. CSV and Arrow have one row per call; `Accept: text/vnd.graphviz` gets the graph in Graphviz's language. Files of stacks contain all stacks of the selection. With a base, the graph has the heaviest functions and calls of both selections, and their shares in the base; Graphviz and files show the selection.
          */
         get: operations["call_graph"];
         put?: never;
@@ -376,6 +376,110 @@ export interface paths {
          * @description The calls on both sides of a function: one step as rows, and all steps as two trees. `focus` and the other filters on frames restrict the stacks. Files of stacks contain the stacks with one of the functions.
          */
         get: operations["callers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/campaigns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All campaigns
+         * @description Each with its plan, its state, the machines that it selects, and its visits of the last day by outcome and hour.
+         */
+        get: operations["campaigns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/campaigns/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One campaign
+         * @description Its plan, its state, the machines that it selects, and its visits of the last day by outcome and hour.
+         */
+        get: operations["campaign_of_name"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change or create a campaign
+         * @description Omitted members keep their values. A name that no campaign has creates one, which runs at once, with the values of a new `fleet` for omitted members.
+         */
+        patch: operations["change_campaign"];
+        trace?: never;
+    };
+    "/api/v1/campaigns/{name}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a campaign
+         * @description Also one that stopped itself. Earlier failures no longer count.
+         */
+        post: operations["resume_campaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/campaigns/{name}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a campaign
+         * @description Pauses it, and cancels its visits that have not begun.
+         */
+        post: operations["stop_campaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What changed in the fleet
+         * @description First sights of versions, compilers, kernels, platforms and other labels, each with the last visit before without the value and the share it has now, and marks of deploys. Without `from`, the last 7 days.
+         */
+        get: operations["changes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -439,6 +543,46 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mark a deploy
+         * @description Marks the start of the roll-out of a version. /changes and charts show it.
+         */
+        post: operations["add_deploy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deploys/{deploy_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete the mark of a deploy
+         * @description Afterwards, /changes no longer lists it. Profiles and first sights are not affected.
+         */
+        delete: operations["remove_deploy"];
         options?: never;
         head?: never;
         patch?: never;
@@ -621,9 +765,69 @@ export interface paths {
         };
         /**
          * Source lines with samples
-         * @description The source lines of a function, or of a file in all binaries or in one, for display beside the text from /source. `focus` and other filters on frames are refused, because lines are stored apart from stacks. Files of stacks contain the stacks with the function, or with a function of the file.
+         * @description The source lines of a function, or of a file in all binaries or in one, for display beside the text from /source. `focus` and other filters on frames are refused, because lines are stored apart from stacks. With a base, each line also has its share there. Files of stacks contain the selection's stacks with the function, or with a function of the file.
          */
         get: operations["lines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a login link
+         * @description A link that works once, within 12 hours, and opens a session with this role. The caller needs a token and at least this role: a session could otherwise prolong itself.
+         */
+        post: operations["make_login_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/machines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The machines of the inventory
+         * @description Each with its labels, its state, its last visit, and how busy it was when it last answered.
+         */
+        get: operations["machines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/machines/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One machine
+         * @description What its gateway describes, its latest visits, and the reasons of its failures in the last week.
+         */
+        get: operations["machine_of_name"];
         put?: never;
         post?: never;
         delete?: never;
@@ -641,9 +845,73 @@ export interface paths {
         };
         /**
          * What moved, and why
-         * @description Rows whose share changed significantly and by enough to act on, each with the label that explains the change: version, compiler, kernel and others. Without `from` and `to`, the last whole UTC day is compared with the day before.
+         * @description Rows whose share changed significantly and by enough to act on, each with the label that explains the change: version, compiler, kernel and others. Without `from` and `to`, the last whole UTC day is compared with the day before. Within the selection, the newest version of each application is compared with the one before.
          */
         get: operations["movers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Prices per core-hour
+         * @description The price of the setting, and those of platforms that differ from it.
+         */
+        get: operations["prices"];
+        /**
+         * Set prices of platforms
+         * @description Replaces all prices that differ from the default.
+         */
+        put: operations["replace_prices"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/regressions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Regressions of a night
+         * @description Each application's newest version compared with the one before, or this week with last week, computed once per UTC day and kept. The route computes nothing: before the first night it states when that is.
+         */
+        get: operations["regressions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/releases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Releases and their verdicts
+         * @description The versions of each application, the progress of their roll-outs, and the functions that changed significantly from the version before to the newest one. Without `from`, the last day.
+         */
+        get: operations["releases"];
         put?: never;
         post?: never;
         delete?: never;
@@ -732,6 +1000,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The caller's role
+         * @description Which role the caller has, by a session or a token, and when that ends.
+         */
+        get: operations["current_session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/shared-code": {
         parameters: {
             query?: never;
@@ -764,6 +1052,26 @@ export interface paths {
          * @description The applications, or other values of labels, whose stacks contain a function, and the function's callers there.
          */
         get: operations["shared_code_users"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How to sign in
+         * @description Needs no sign-in. It has the command that prints a login link for a server of `fleetprof up`, with its state directory if that is not the default one.
+         */
+        get: operations["sign_in"];
         put?: never;
         post?: never;
         delete?: never;
@@ -925,11 +1233,143 @@ export interface paths {
         };
         /**
          * Hot functions, or another grouping
-         * @description The samples of a selection, grouped by any of their dimensions and sorted. Rows and `remainder` add up to `totals.units`, like the root of /flame for the same selection. Files of stacks contain all stacks of the selection, divided by the labels among `by`.
+         * @description The samples of a selection, grouped by any of their dimensions and sorted. Rows and `remainder` add up to `totals.units`, like the root of /flame for the same selection. Files of stacks contain all stacks of the selection, divided by the labels among `by`. `Accept: application/vnd.fleetprof.table+json` gets the rows as columns, a third of the bytes.
          */
         get: operations["table"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List API tokens
+         * @description Tokens that administrators created, by name, expired ones too.
+         */
+        get: operations["tokens"];
+        put?: never;
+        /**
+         * Create an API token
+         * @description The answer is the only one with the token's text: the database has its digest only.
+         */
+        post: operations["create_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API token
+         * @description This process refuses the token and its sessions at once, other API processes within seconds.
+         */
+        delete: operations["revoke_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List saved views
+         * @description Addresses of the web UI with a name, which all readers share.
+         */
+        get: operations["views"];
+        put?: never;
+        /**
+         * Save a view, or make a short link
+         * @description Stores an address of the web UI. Without a name it is a short link only; the same address then gets the same link.
+         */
+        post: operations["save_view"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/views/{view_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a saved view
+         * @description Its short link then leads nowhere.
+         */
+        delete: operations["remove_view"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/visits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Visits
+         * @description What was planned on which machine, what became of it, and whether its capture is ingested; the newest first. Visits of the current round whose time is still to come are included.
+         */
+        get: operations["visits"];
+        put?: never;
+        /**
+         * Profile one machine now
+         * @description A collector makes the visit next, and its capture is ingested like others. It belongs to the campaign `by-hand` and to no round, so it changes no result of the fleet. `progress` of the answer is the address of its state.
+         */
+        post: operations["request_visit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in with an API token
+         * @description Opens a session with the role of the token. It ends at the latest when the token does.
+         */
+        post: operations["post_login"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1271,15 +1711,18 @@ export interface components {
          * @description The heaviest functions of a selection, and the calls among them.
          */
         CallGraphAnswer: {
+            /** @description Null without a base, like base_totals. */
+            base: components["schemas"]["SelectionEcho"] | null;
+            base_totals: components["schemas"]["Totals"] | null;
             /**
              * Edges
-             * @description By descending share.
+             * @description By descending share. With a base: by the larger share of both sides.
              */
             edges: components["schemas"]["GraphEdge"][];
             left_out: components["schemas"]["HiddenCalls"];
             /**
              * Nodes
-             * @description By descending total.
+             * @description By descending total. With a base: by the larger total of both sides; figures without `b_` are 0 for a function that only the base has.
              */
             nodes: components["schemas"]["GraphNode"][];
             selection: components["schemas"]["SelectionEcho"];
@@ -1469,6 +1912,237 @@ export interface components {
             totals: components["schemas"]["Totals"];
         };
         /**
+         * CampaignAnswer
+         * @description A campaign.
+         */
+        CampaignAnswer: {
+            /**
+             * Counted Cgroups
+             * @description Control groups that are counted separately.
+             */
+            counted_cgroups: number;
+            /**
+             * Counted Events
+             * @description Counted besides the default counters.
+             */
+            counted_events: string[];
+            /**
+             * Covered Last Day S
+             * @description Seconds of the last 24 hours in which rounds were drawn.
+             */
+            covered_last_day_s: number;
+            /** Created At */
+            created_at: string;
+            /**
+             * Drawn Share
+             * @description Part of the planned visits that is drawn now. It is below 1 while captures wait too long to be ingested.
+             */
+            drawn_share: number;
+            /**
+             * Draws
+             * @description False: it holds visits by hand, which represent no other machine.
+             */
+            draws: boolean;
+            /** Events */
+            events: components["schemas"]["PlannedEvent"][];
+            /**
+             * Failure Threshold
+             * @description Share of failed visits that stops the campaign.
+             */
+            failure_threshold: number;
+            /**
+             * Failure Window
+             * @description Latest visits from which that share is computed.
+             */
+            failure_window: number;
+            /**
+             * Hours
+             * @description The current hour of UTC and the 23 before it, oldest first.
+             */
+            hours: components["schemas"]["CampaignHour"][];
+            /**
+             * Last Day
+             * @description Visits by outcome.
+             */
+            last_day: {
+                [key: string]: number;
+            };
+            /**
+             * Last Hour
+             * @description Visits by outcome.
+             * @example {
+             *       "answered": 58,
+             *       "unreachable": 2
+             *     }
+             */
+            last_hour: {
+                [key: string]: number;
+            };
+            /**
+             * Last Round
+             * @description Number of the last drawn round. -1 before the first.
+             */
+            last_round: number;
+            /**
+             * Machines
+             * @description Enabled machines that it selects now.
+             */
+            machines: number;
+            /** Name */
+            name: string;
+            /**
+             * Period S
+             * @description Length of a round.
+             */
+            period_s: number;
+            /**
+             * Sampled Share
+             * @description Share of the machines' time that is sampled at this rate: the budget of overhead. One machine is visited `visits_per_hour / machines` times an hour.
+             */
+            sampled_share: number;
+            /**
+             * Select Machines
+             * @description Labels that a machine must have. Empty: all enabled machines.
+             */
+            select_machines: {
+                [key: string]: string;
+            };
+            /**
+             * Since
+             * @description Time of the last change of the state.
+             */
+            since: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "paused" | "stopped";
+            /**
+             * Strata
+             * @description Strata (datacenter × platform) of these machines.
+             */
+            strata: number;
+            /**
+             * Visit S
+             * @description Sampled seconds of one visit.
+             */
+            visit_s: number;
+            /**
+             * Visits Per Hour
+             * @description Expected visits of an hour while it runs: of the plan, the machines and `drawn_share`.
+             */
+            visits_per_hour: number;
+            /**
+             * Visits Per Round
+             * @description Expected visits of a round over all machines.
+             */
+            visits_per_round: number;
+            /**
+             * Why
+             * @description The reason for the state, as a sentence; may be empty.
+             */
+            why: string;
+        };
+        /**
+         * CampaignChange
+         * @description Fields to change; omitted ones and null keep their values. A new campaign takes those of a new `fleet`.
+         */
+        CampaignChange: {
+            /**
+             * Counted Cgroups
+             * @description Control groups to count separately.
+             */
+            counted_cgroups?: number | null;
+            /**
+             * Counted Events
+             * @description Events to count besides the default counters.
+             */
+            counted_events?: string[] | null;
+            /**
+             * Duration S
+             * @description Window of every event.
+             */
+            duration_s?: number | null;
+            /**
+             * Events
+             * @description Replaces all events; not together with `duration_s` or `rate_hz`.
+             */
+            events?: components["schemas"]["NewEvent"][] | null;
+            /**
+             * Failure Threshold
+             * @description Share of failed visits that stops the campaign.
+             */
+            failure_threshold?: number | null;
+            /**
+             * Failure Window
+             * @description Latest visits from which that share is computed.
+             */
+            failure_window?: number | null;
+            /**
+             * Period S
+             * @description Length of a round.
+             */
+            period_s?: number | null;
+            /**
+             * Rate Hz
+             * @description Samples per second and CPU of the events sampled by time.
+             */
+            rate_hz?: number | null;
+            /**
+             * Select Machines
+             * @description Labels that a machine must have (also datacenter, cluster, platform, kernel). {}: all machines.
+             * @example {
+             *       "kernel": "6.18.1"
+             *     }
+             */
+            select_machines?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * Visits Per Round
+             * @description Expected visits of a round over all machines; may be below 1.
+             */
+            visits_per_round?: number | null;
+        };
+        /**
+         * CampaignHour
+         * @description The visits that were drawn for one hour of UTC.
+         */
+        CampaignHour: {
+            /**
+             * Answered
+             * @description Those that returned a capture.
+             */
+            answered: number;
+            /**
+             * Failed
+             * @description Those that failed.
+             */
+            failed: number;
+            /**
+             * Ingested
+             * @description Those whose capture is ingested.
+             */
+            ingested: number;
+            /**
+             * Lost
+             * @description Those that the collector did not make or finish.
+             */
+            lost: number;
+            /**
+             * Open
+             * @description Those that have not ended.
+             */
+            open: number;
+            /**
+             * Planned
+             * @description Visits drawn for this hour; the current one may get more.
+             */
+            planned: number;
+            /** Start */
+            start: string;
+        };
+        /**
          * CampaignStatus
          * @description A campaign.
          */
@@ -1502,6 +2176,26 @@ export interface components {
              * @description The reason for the state, as a sentence; may be empty.
              */
             why: string;
+        };
+        /**
+         * CampaignStop
+         * @description Why a campaign is stopped.
+         */
+        CampaignStop: {
+            /**
+             * Why
+             * @description Reason, shown to other users.
+             * @default Stopped by an operator.
+             */
+            why: string;
+        };
+        /**
+         * CampaignsAnswer
+         * @description All campaigns by name.
+         */
+        CampaignsAnswer: {
+            /** Campaigns */
+            campaigns: components["schemas"]["CampaignAnswer"][];
         };
         /**
          * CapacityAnswer
@@ -1642,6 +2336,85 @@ export interface components {
             visits: number;
         };
         /**
+         * Change
+         * @description Something new in the fleet.
+         */
+        Change: {
+            /**
+             * Added By
+             * @description Who added the mark. Null for first sights.
+             */
+            added_by: string | null;
+            /**
+             * Application
+             * @description Null: the change is of machines, not of one application.
+             */
+            application: string | null;
+            /**
+             * Chance
+             * @description Probability that a value which had been there all the time would be seen this late by chance. Values with more than 0.01 are left out. Null for marks.
+             */
+            chance: number | null;
+            /**
+             * Deploy Id
+             * @description Id of a mark. Null for first sights.
+             */
+            deploy_id: number | null;
+            /**
+             * Kind
+             * @description first_sight: visits saw a new value of a label. mark: an operator marked a deploy.
+             * @enum {string}
+             */
+            kind: "first_sight" | "mark";
+            /**
+             * Label
+             * @description version, compiler, kernel, …; application for a new application. Of a mark: version.
+             */
+            label: string;
+            /**
+             * Last Without
+             * @description Draw time of the last visit before `time` that saw the application without the value: the change happened between the two. Null for marks.
+             */
+            last_without: string | null;
+            /**
+             * Link
+             * @description http or https URL of a mark, empty: none. Null for first sights.
+             */
+            link: string | null;
+            /**
+             * Previous
+             * @description The value with the largest share in the 20 visits before, empty for profiles without the label. Null for new applications and for marks.
+             */
+            previous: string | null;
+            /** @description Share of the application's time (for labels of machines and new applications, of the selection) since `now_from`: the progress of the roll-out. Null for marks, without visits since then, and without a random design. */
+            share_now: components["schemas"]["Interval"] | null;
+            /**
+             * Text
+             * @description Description of a mark. Null for first sights.
+             */
+            text: string | null;
+            /**
+             * Time
+             * @description Draw time of the first visit that saw the value, RFC 3339. Of a mark: its time.
+             */
+            time: string;
+            /**
+             * Value
+             * @description The new value.
+             */
+            value: string;
+            /**
+             * Visits
+             * @description Visits that saw the value. Null for marks.
+             */
+            visits: number | null;
+            /**
+             * Visits Before
+             * @description Visits that saw the application (for labels of machines, any visits) before `time`. Null for marks.
+             */
+            visits_before: number | null;
+        };
+        /**
          * ChangeAnswer
          * @description The appearance or disappearance of a value.
          */
@@ -1660,6 +2433,107 @@ export interface components {
             reached: components["schemas"]["Reached"][];
             /** @description Share in the last step. */
             share: components["schemas"]["Figure"];
+        };
+        /**
+         * ChangedCampaign
+         * @description A campaign after a change.
+         */
+        ChangedCampaign: {
+            campaign: components["schemas"]["CampaignAnswer"];
+            /**
+             * Changed
+             * @description False: it was as requested already.
+             */
+            changed: boolean;
+            /**
+             * Created
+             * @description Whether the change created it.
+             */
+            created: boolean;
+            /**
+             * Note
+             * @description What to know about the change, e.g. when it applies; may be empty.
+             */
+            note: string;
+        };
+        /**
+         * ChangedFunction
+         * @description A function whose total changed significantly as a share of its application's time.
+         */
+        ChangedFunction: {
+            /**
+             * A Share
+             * @description Share of the total in the application's time now.
+             */
+            a_share: number;
+            /**
+             * B Share
+             * @description Share before.
+             */
+            b_share: number;
+            /**
+             * Delta
+             * @description a_share - b_share.
+             */
+            delta: number;
+            /** @description delta times the mean number of cores of the application now (of the newest version, if versions are compared). The interval is that of delta: it leaves out the uncertainty of the cores. Null for events not counted in time. */
+            extra_cores: components["schemas"]["Figure"] | null;
+            /** @description a_share / b_share, with the interval of delta relative to b_share. Null: the function is new. */
+            factor: components["schemas"]["Figure"] | null;
+            /** Function Id */
+            function_id: number | null;
+            /** Hi */
+            hi: number;
+            /**
+             * Key
+             * @description As in /table.
+             */
+            key: {
+                [key: string]: string;
+            };
+            /**
+             * Lo
+             * @description Interval of delta at `interval_level`.
+             */
+            lo: number;
+            /** P */
+            p: number;
+            /**
+             * Q
+             * @description As in /diff, over the rows of all comparisons.
+             */
+            q: number;
+        };
+        /**
+         * ChangesAnswer
+         * @description Changes of the fleet in a time range, the newest first.
+         */
+        ChangesAnswer: {
+            /** Changes */
+            changes: components["schemas"]["Change"][];
+            /**
+             * Changes Total
+             * @description Number of changes before `limit` is applied.
+             */
+            changes_total: number;
+            /**
+             * Known From
+             * @description Draw time of the first visit that was read, RFC 3339. A value is new if visits from here on did not see it. Null: there are no visits.
+             */
+            known_from: string | null;
+            /** Labels */
+            labels: string[];
+            /**
+             * Now From
+             * @description Start of the time that `share_now` refers to, RFC 3339.
+             */
+            now_from: string;
+            selection: components["schemas"]["SelectionEcho"];
+            /**
+             * Unsure
+             * @description Values first seen in the time range that may have been there before: chance explains why no earlier visit saw them.
+             */
+            unsure: number;
         };
         /**
          * Chip
@@ -1771,6 +2645,64 @@ export interface components {
             workload: string;
         };
         /**
+         * ComparedRelease
+         * @description A comparison of two versions of an application within the selection.
+         */
+        ComparedRelease: {
+            /** Application */
+            application: string;
+            /**
+             * Compared Part
+             * @description Share of the visits used for p-values, intervals of differences and power: a random part, if shuffling all of them takes too long. Shares use all visits.
+             */
+            compared_part: number;
+            /**
+             * Examined
+             * @description Number of compared rows.
+             */
+            examined: number;
+            /**
+             * Power
+             * @description As `power` of the answer, for the comparison of these versions.
+             */
+            power: number;
+            /**
+             * Previous
+             * @description The version before.
+             */
+            previous: string;
+            /**
+             * Previous Visits
+             * @description Compared visits that saw the previous version.
+             */
+            previous_visits: number;
+            /**
+             * Same Time
+             * @description The visits are of the time in which both versions ran. False: that time has too few visits, so all of the range are compared, and what depends on the time of day or week may differ.
+             */
+            same_time: boolean;
+            /**
+             * Share
+             * @description Estimated share of the version in the selection.
+             */
+            share: number;
+            /**
+             * Significant
+             * @description Number of rows that changed significantly.
+             */
+            significant: number;
+            /**
+             * Version
+             * @description The newest version with enough visits.
+             */
+            version: string;
+            /**
+             * Visits
+             * @description Compared visits that saw the version.
+             */
+            visits: number;
+        };
+        /**
          * CompositionAnswer
          * @description Shares by one label over time, each with its interval.
          */
@@ -1830,6 +2762,44 @@ export interface components {
             significant: boolean;
         };
         /**
+         * CreatedToken
+         * @description A new token. This is the only answer with its text.
+         */
+        CreatedToken: {
+            /**
+             * Created At
+             * @description RFC 3339, UTC.
+             */
+            created_at: string;
+            /**
+             * Created By
+             * @description Who created it, if known.
+             */
+            created_by: string;
+            /**
+             * Expires At
+             * @description RFC 3339, UTC. Null: it does not expire.
+             */
+            expires_at: string | null;
+            /**
+             * Last Used
+             * @description UTC day of the last request with it; null: never used.
+             */
+            last_used: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+            /**
+             * Token
+             * @description The text for the header Authorization: Bearer.
+             */
+            token: string;
+        };
+        /**
          * CrossCheckAnswer
          * @description Comparison of two independent accounts of CPU time.
          */
@@ -1880,6 +2850,37 @@ export interface components {
             verdict: "agree" | "differ" | "unclear";
             /** Visits */
             visits: number;
+        };
+        /**
+         * CurrentSession
+         * @description Who the caller is.
+         */
+        CurrentSession: {
+            /**
+             * Ends At
+             * @description RFC 3339, UTC. When it ends in any case; null: it has no end.
+             */
+            ends_at: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "session" | "token";
+            /**
+             * Name
+             * @description Name of a created API token; null for other callers.
+             */
+            name: string | null;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+            /**
+             * Unused Ends At
+             * @description RFC 3339, UTC. When the session ends if no further request uses it; null for a token.
+             */
+            unused_ends_at: string | null;
         };
         /**
          * DayRow
@@ -2245,6 +3246,25 @@ export interface components {
             event: string;
             /** Unit */
             unit: string;
+        };
+        /**
+         * EventSupport
+         * @description An event, and whether the machine's gateway can sample it.
+         */
+        EventSupport: {
+            /** Event */
+            event: string;
+            /**
+             * Source
+             * @description The kernel's event behind it; may be empty.
+             */
+            source: string;
+            /**
+             * Use
+             * @description counted: it can be counted, and not sampled.
+             * @enum {string}
+             */
+            use: "sampled" | "counted" | "none";
         };
         /**
          * EventsAnswer
@@ -3051,6 +4071,11 @@ export interface components {
          * @description One function calls another; a stack counts once, however often the call occurs in it.
          */
         GraphEdge: {
+            /**
+             * B Share
+             * @description Estimated share of the base. Null without a base, like delta.
+             */
+            b_share: number | null;
             /** Callee */
             callee: number;
             /** Callee Function */
@@ -3062,6 +4087,11 @@ export interface components {
             caller: number;
             /** Caller Function */
             caller_function: string;
+            /**
+             * Delta
+             * @description share - b_share.
+             */
+            delta: number | null;
             /** Hi */
             hi: number | null;
             /**
@@ -3090,8 +4120,20 @@ export interface components {
          * @description A function.
          */
         GraphNode: {
+            /**
+             * B Self Share
+             * @description Estimated share of the base. Null without a base, like the next two fields.
+             */
+            b_self_share: number | null;
+            /** B Total Share */
+            b_total_share: number | null;
             /** Binary */
             binary: string;
+            /**
+             * Delta
+             * @description total_share - b_total_share. Positive: heavier in the selection.
+             */
+            delta: number | null;
             /**
              * File
              * @description Empty: not known.
@@ -3175,7 +4217,7 @@ export interface components {
         };
         /**
          * HiddenCalls
-         * @description The part of the graph that is not shown.
+         * @description The part of the graph that is not shown; with a base, the heaviest ones are those of either side.
          */
         HiddenCalls: {
             /**
@@ -3457,6 +4499,28 @@ export interface components {
             selection: components["schemas"]["SelectionEcho"];
         };
         /**
+         * LastVisit
+         * @description The latest visit of a machine that ended, other than those that the collector lost.
+         */
+        LastVisit: {
+            /** Campaign */
+            campaign: string;
+            /**
+             * Detail
+             * @description Reason of the outcome, a sentence; may be empty.
+             */
+            detail: string;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "drawn" | "answered" | "unreachable" | "refused" | "timeout" | "garbage" | "failed" | "lost";
+            /** Planned At */
+            planned_at: string;
+            /** Visit Id */
+            visit_id: string;
+        };
+        /**
          * LeftOut
          * @description Visits that a model cannot use.
          */
@@ -3471,6 +4535,18 @@ export interface components {
          * @description A line with samples. Its total counts a stack once for each function at the line, recursion or not.
          */
         LineRow: {
+            /**
+             * B Self Share
+             * @description Estimated share of the base. Null without a base, like the next two fields.
+             */
+            b_self_share: number | null;
+            /** B Total Share */
+            b_total_share: number | null;
+            /**
+             * Delta
+             * @description total_share - b_total_share. Positive: heavier in the selection.
+             */
+            delta: number | null;
             /**
              * Function Id
              * @description Null unless `by` contains function.
@@ -3566,6 +4642,11 @@ export interface components {
          * @description Source lines with samples, to be laid beside their text.
          */
         LinesAnswer: {
+            /** @description Null without a base, like the next two fields. */
+            base: components["schemas"]["SelectionEcho"] | null;
+            /** @description As `itself`, in the base. */
+            base_itself: components["schemas"]["TableRow"] | null;
+            base_totals: components["schemas"]["Totals"] | null;
             /**
              * Functions
              * @description The functions that match, at most the heaviest hundred.
@@ -3582,7 +4663,7 @@ export interface components {
             remainder_self: number;
             /**
              * Rows
-             * @description By version, then line: the `limit` lines with the largest total. Their self, `remainder_self` and `without_line` add up to `itself.self`.
+             * @description By version, then line: the `limit` lines with the largest total; with a base, with the larger total of both sides. Their self, `remainder_self` and `without_line` add up to `itself.self`. Figures without `b_` are 0 for a line that only the base has.
              */
             rows: components["schemas"]["LineRow"][];
             /** Rows Total */
@@ -3656,6 +4737,231 @@ export interface components {
             totals: components["schemas"]["Totals"];
         };
         /**
+         * LoginLinkOptions
+         * @description The login link to make.
+         */
+        LoginLinkOptions: {
+            /**
+             * Role
+             * @description Role of the session; null: that of the caller.
+             */
+            role?: ("viewer" | "operator" | "admin") | null;
+        };
+        /**
+         * MachineAnswer
+         * @description One machine.
+         */
+        MachineAnswer: {
+            /** Added At */
+            added_at: string;
+            /**
+             * Address
+             * @description Address of its gateway.
+             */
+            address: string;
+            /**
+             * Answered At
+             * @description Time of its last answered visit, whose utilisation follows. Null: none.
+             */
+            answered_at: string | null;
+            /** Architecture */
+            architecture: string;
+            /**
+             * Busy Cores
+             * @description The same in logical CPUs: utilisation × logical_cpus.
+             */
+            busy_cores: number | null;
+            /** Cluster */
+            cluster: string;
+            /** Datacenter */
+            datacenter: string;
+            /**
+             * Described At
+             * @description Null: its gateway has not described it yet.
+             */
+            described_at: string | null;
+            /**
+             * Enabled
+             * @description False: no round draws it.
+             */
+            enabled: boolean;
+            /** Events */
+            events: components["schemas"]["EventSupport"][];
+            /**
+             * Failures
+             * @description The failures of the last week, the most frequent first; at most 20.
+             */
+            failures: components["schemas"]["MachineFailure"][];
+            /**
+             * Failures Last Day
+             * @description Those of them that failed.
+             */
+            failures_last_day: number;
+            /** Kernel */
+            kernel: string;
+            /**
+             * Labels
+             * @description Labels of its gateway, and those of the inventory, which take precedence.
+             */
+            labels: {
+                [key: string]: string;
+            };
+            last_visit: components["schemas"]["LastVisit"] | null;
+            load: components["schemas"]["SystemLoad"] | null;
+            /** Logical Cpus */
+            logical_cpus: number | null;
+            /** Name */
+            name: string;
+            /**
+             * Outcomes Last Day
+             * @description Visits by outcome.
+             * @example {
+             *       "answered": 5,
+             *       "unreachable": 1
+             *     }
+             */
+            outcomes_last_day: {
+                [key: string]: number;
+            };
+            /** Outcomes Last Week */
+            outcomes_last_week: {
+                [key: string]: number;
+            };
+            /**
+             * Platform
+             * @description CPU model. Empty until its gateway has described it.
+             */
+            platform: string;
+            /**
+             * State
+             * @description disabled; never_visited: no visit has ended; failing: its last visit failed; ok. The first that applies. Visits that the collector lost do not count.
+             * @enum {string}
+             */
+            state: "disabled" | "never_visited" | "failing" | "ok";
+            system: components["schemas"]["SystemFacts"];
+            /**
+             * Utilisation
+             * @description Busy share of its CPUs in that visit.
+             */
+            utilisation: number | null;
+            /**
+             * Visits
+             * @description Its latest 20 visits, the newest first.
+             */
+            visits: components["schemas"]["VisitRow"][];
+            /**
+             * Visits Last Day
+             * @description Visits of the last 24 hours that ended, other than lost ones.
+             */
+            visits_last_day: number;
+        };
+        /**
+         * MachineCounts
+         * @description Machines of the inventory that `find` matches, by state.
+         */
+        MachineCounts: {
+            /** All */
+            all: number;
+            /** Disabled */
+            disabled: number;
+            /** Failing */
+            failing: number;
+            /** Never Visited */
+            never_visited: number;
+            /** Ok */
+            ok: number;
+        };
+        /**
+         * MachineFailure
+         * @description Failed visits of one machine with the same outcome and the same text.
+         */
+        MachineFailure: {
+            /**
+             * Detail
+             * @description A sentence; may be empty.
+             */
+            detail: string;
+            /**
+             * Latest
+             * @description Time for which the latest of them was drawn.
+             */
+            latest: string;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "drawn" | "answered" | "unreachable" | "refused" | "timeout" | "garbage" | "failed" | "lost";
+            /** Visits */
+            visits: number;
+        };
+        /**
+         * MachineRow
+         * @description A machine of the inventory.
+         */
+        MachineRow: {
+            /**
+             * Answered At
+             * @description Time of its last answered visit, whose utilisation follows. Null: none.
+             */
+            answered_at: string | null;
+            /** Architecture */
+            architecture: string;
+            /**
+             * Busy Cores
+             * @description The same in logical CPUs: utilisation × logical_cpus.
+             */
+            busy_cores: number | null;
+            /** Cluster */
+            cluster: string;
+            /** Datacenter */
+            datacenter: string;
+            /**
+             * Enabled
+             * @description False: no round draws it.
+             */
+            enabled: boolean;
+            /**
+             * Failures Last Day
+             * @description Those of them that failed.
+             */
+            failures_last_day: number;
+            /** Kernel */
+            kernel: string;
+            /**
+             * Labels
+             * @description Labels of its gateway, and those of the inventory, which take precedence.
+             */
+            labels: {
+                [key: string]: string;
+            };
+            last_visit: components["schemas"]["LastVisit"] | null;
+            /** Logical Cpus */
+            logical_cpus: number | null;
+            /** Name */
+            name: string;
+            /**
+             * Platform
+             * @description CPU model. Empty until its gateway has described it.
+             */
+            platform: string;
+            /**
+             * State
+             * @description disabled; never_visited: no visit has ended; failing: its last visit failed; ok. The first that applies. Visits that the collector lost do not count.
+             * @enum {string}
+             */
+            state: "disabled" | "never_visited" | "failing" | "ok";
+            /**
+             * Utilisation
+             * @description Busy share of its CPUs in that visit.
+             */
+            utilisation: number | null;
+            /**
+             * Visits Last Day
+             * @description Visits of the last 24 hours that ended, other than lost ones.
+             */
+            visits_last_day: number;
+        };
+        /**
          * MachineSelectionEcho
          * @description The selected machines and the time range.
          */
@@ -3681,6 +4987,12 @@ export interface components {
              */
             to: string;
         };
+        /**
+         * MachineSort
+         * @description What machines are sorted by; unknown values are last in both orders.
+         * @enum {string}
+         */
+        MachineSort: "name" | "datacenter" | "platform" | "kernel" | "cpus" | "last_visit" | "visits" | "failures" | "busy_cores" | "utilisation";
         /**
          * MachineTypesAnswer
          * @description Two machine types, under equal traffic for each machine, or at equal load by their request rates.
@@ -3749,6 +5061,20 @@ export interface components {
             utilisation_ratio: components["schemas"]["Figure"] | null;
         };
         /**
+         * MachinesAnswer
+         * @description Machines of the inventory.
+         */
+        MachinesAnswer: {
+            counts: components["schemas"]["MachineCounts"];
+            /** Machines */
+            machines: components["schemas"]["MachineRow"][];
+            /**
+             * Matching
+             * @description Machines that `find` and `state` match, on all pages.
+             */
+            matching: number;
+        };
+        /**
          * MachinesStatus
          * @description The inventory.
          */
@@ -3757,6 +5083,32 @@ export interface components {
             enabled: number;
             /** Total */
             total: number;
+        };
+        /**
+         * Mark
+         * @description A marked deploy; /changes lists it with kind mark.
+         */
+        Mark: {
+            /** Added By */
+            added_by: string;
+            /** Application */
+            application: string;
+            /**
+             * At
+             * @description RFC 3339, UTC.
+             */
+            at: string;
+            /** Deploy Id */
+            deploy_id: number;
+            /**
+             * Link
+             * @description http or https URL; empty: none.
+             */
+            link: string;
+            /** Text */
+            text: string;
+            /** Version */
+            version: string;
         };
         /**
          * Memory
@@ -3958,6 +5310,13 @@ export interface components {
              * @description Smallest false discovery rate at which the row is significant (Benjamini and Hochberg).
              */
             q: number | null;
+            /** @description Set if the row changed between two versions of an application. Then `a_share` is the total's share of the application's time in `version`, `b_share` that in `previous`, both in the selection's time range. Null: the selection is compared with its base. */
+            release: components["schemas"]["Release"] | null;
+            /**
+             * Selection Delta
+             * @description `delta` times the share of the version in the selection; without a release, `delta`.
+             */
+            selection_delta: number;
             /**
              * Significant
              * @description The interval excludes 0 (q ≤ 0.05). On average, chance causes at most 5 % of the significant rows.
@@ -3995,7 +5354,7 @@ export interface components {
             compared_part: number;
             /**
              * Examined
-             * @description Number of compared rows. At most 5 % of the significant rows are chance.
+             * @description Number of rows compared between the selection and its base. At most 5 % of the significant rows, with those of releases, are chance.
              */
             examined: number;
             /**
@@ -4010,12 +5369,12 @@ export interface components {
             labels: string[];
             /**
              * Least
-             * @description Smallest change of share that makes a row a mover.
+             * @description Smallest `delta` that makes a row a mover.
              */
             least: number;
             /**
              * Movers
-             * @description Largest change of share first.
+             * @description Largest change of the selection first (`selection_delta`).
              */
             movers: components["schemas"]["Mover"][];
             /**
@@ -4029,8 +5388,13 @@ export interface components {
              */
             power: number | null;
             /**
+             * Releases
+             * @description Applications whose newest version was compared with the one before, heaviest first. False discoveries are controlled over the rows of all comparisons together.
+             */
+            releases: components["schemas"]["ComparedRelease"][];
+            /**
              * Rows Total
-             * @description Rows that either side has.
+             * @description Rows that the selection or its base has.
              */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
@@ -4062,6 +5426,187 @@ export interface components {
              * @enum {string}
              */
             status: "full" | "symtab" | "binary_only" | "unknown";
+        };
+        /**
+         * NewEvent
+         * @description An event of a campaign's visits.
+         */
+        NewEvent: {
+            /**
+             * Duration Ms
+             * @description Length of its window.
+             */
+            duration_ms: number;
+            /**
+             * Event
+             * @description Event to sample, e.g. cpu, page-faults, tracepoint:sched:sched_switch (docs/events.md).
+             */
+            event: string;
+            /**
+             * Period
+             * @description Events between two samples. 0: `rate_hz` applies; both 0: the gateway's default.
+             * @default 0
+             */
+            period: number;
+            /**
+             * Rate Hz
+             * @description Samples per second and CPU, for events sampled by time. 0: `period` applies.
+             * @default 0
+             */
+            rate_hz: number;
+            /**
+             * Stacks
+             * @description False: record only the innermost function.
+             * @default true
+             */
+            stacks: boolean;
+            /**
+             * Turn
+             * @description Events of one turn are sampled together, turns one after the other.
+             * @default 0
+             */
+            turn: number;
+        };
+        /**
+         * NewLoginLink
+         * @description A link that works once.
+         */
+        NewLoginLink: {
+            /**
+             * Expires At
+             * @description RFC 3339, UTC. Unused until then, it expires.
+             */
+            expires_at: string;
+            /**
+             * Path
+             * @description Path and query, below the address of this server.
+             */
+            path: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+        };
+        /**
+         * NewMark
+         * @description A deploy to be marked.
+         */
+        NewMark: {
+            /**
+             * Application
+             * @description As the label `application` of profiles.
+             */
+            application: string;
+            /**
+             * At
+             * @description Start of the deploy: RFC 3339, a date, seconds since 1970, or relative such as now-2h.
+             * @default now
+             */
+            at: string;
+            /**
+             * Link
+             * @description http or https URL.
+             * @default
+             */
+            link: string;
+            /**
+             * Text
+             * @description Description.
+             * @default
+             */
+            text: string;
+            /**
+             * Version
+             * @description As the label `version`.
+             */
+            version: string;
+        };
+        /**
+         * NewPrices
+         * @description All prices that differ from the default.
+         */
+        NewPrices: {
+            /**
+             * Platforms
+             * @description Price per core-hour by platform. Platforms that are missing get the default.
+             */
+            platforms: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * NewToken
+         * @description The token to create.
+         */
+        NewToken: {
+            /**
+             * Days
+             * @description Days until it expires, 1 to 3650; null: it does not expire.
+             */
+            days?: number | null;
+            /**
+             * Name
+             * @description 1 to 100 letters, digits, points, dashes, underscores and @.
+             */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+        };
+        /**
+         * NewView
+         * @description The address to save.
+         */
+        NewView: {
+            /**
+             * Name
+             * @description 1 to 100 characters, unique; null: make a short link only.
+             */
+            name?: string | null;
+            /**
+             * Path
+             * @description Path and query of a page of the web UI, at most 8000 characters of ASCII.
+             */
+            path: string;
+        };
+        /**
+         * OpenedSession
+         * @description A new session; its cookie is in the response's headers.
+         */
+        OpenedSession: {
+            /**
+             * Binding
+             * @description Value of the header X-Fleetprof-Session for requests of this session.
+             */
+            binding: string;
+            /**
+             * Ends At
+             * @description RFC 3339, UTC. When it ends in any case; null: it has no end.
+             */
+            ends_at: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "session" | "token";
+            /**
+             * Name
+             * @description Name of a created API token; null for other callers.
+             */
+            name: string | null;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+            /**
+             * Unused Ends At
+             * @description RFC 3339, UTC. When the session ends if no further request uses it; null for a token.
+             */
+            unused_ends_at: string | null;
         };
         /**
          * Order
@@ -4179,6 +5724,36 @@ export interface components {
             source: components["schemas"]["Source"];
         };
         /**
+         * PlannedEvent
+         * @description An event of a visit.
+         */
+        PlannedEvent: {
+            /** Duration Ms */
+            duration_ms: number;
+            /** Event */
+            event: string;
+            /**
+             * Period
+             * @description Events between two samples. 0: `rate_hz` applies; both 0: the gateway's default.
+             */
+            period: number;
+            /**
+             * Rate Hz
+             * @description Samples per second and CPU. 0: `period` applies.
+             */
+            rate_hz: number;
+            /**
+             * Stacks
+             * @description False: only the innermost function is recorded.
+             */
+            stacks: boolean;
+            /**
+             * Turn
+             * @description Events of one turn are sampled together, turns one after the other.
+             */
+            turn: number;
+        };
+        /**
          * PlatformExperiments
          * @description The part of a set for one platform.
          */
@@ -4202,6 +5777,26 @@ export interface components {
             programs: string[];
             /** Targets */
             targets: components["schemas"]["WatchedTarget"][];
+        };
+        /**
+         * PlatformPrice
+         * @description The price of one platform.
+         */
+        PlatformPrice: {
+            /**
+             * Changed At
+             * @description RFC 3339, UTC.
+             */
+            changed_at: string;
+            /**
+             * Changed By
+             * @description Who changed it, if known.
+             */
+            changed_by: string;
+            /** Platform */
+            platform: string;
+            /** Price Per Core Hour */
+            price_per_core_hour: number;
         };
         /**
          * Power
@@ -4240,6 +5835,19 @@ export interface components {
             instructions: number;
             /** Platform */
             platform: string;
+        };
+        /**
+         * Prices
+         * @description Prices per core-hour.
+         */
+        Prices: {
+            /**
+             * Default
+             * @description Price of platforms that are not listed: FLEETPROF_PRICE_PER_CORE_HOUR; null: unknown.
+             */
+            default: number | null;
+            /** Platforms */
+            platforms: components["schemas"]["PlatformPrice"][];
         };
         /**
          * ProblemDocument
@@ -4401,6 +6009,271 @@ export interface components {
             level: number;
         };
         /**
+         * Regression
+         * @description One application of a night.
+         */
+        Regression: {
+            /** Application */
+            application: string;
+            comparison: components["schemas"]["ReleaseComparison"];
+            /**
+             * Share
+             * @description Estimated share of the fleet in the week.
+             */
+            share: number;
+        };
+        /**
+         * RegressionsAnswer
+         * @description The regressions of a night, computed once from the seven days up to the end of `day`.
+         */
+        RegressionsAnswer: {
+            /**
+             * Applications
+             * @description Applications with a significant change first, by the change of their worst function as a share of the fleet; then the others, heaviest first.
+             */
+            applications: components["schemas"]["Regression"][];
+            /** @description The reason why there is no answer. Null if there is one. */
+            because: components["schemas"]["Unavailable"] | null;
+            /**
+             * Computed At
+             * @description RFC 3339. Null: this night has no results.
+             */
+            computed_at: string | null;
+            /**
+             * Day
+             * @description UTC day, ISO 8601. Null: no night has been computed yet.
+             */
+            day: string | null;
+            /**
+             * Days
+             * @description Days with results, the newest first.
+             */
+            days: string[];
+            /**
+             * Failure
+             * @description Why the last attempt to compute this night failed. Null: it did not.
+             */
+            failure: string | null;
+            /**
+             * Interval Level
+             * @description Level of the intervals of all differences. It is above 0.95 if many rows are compared and few differ. Null without a random design.
+             */
+            interval_level: number | null;
+            /**
+             * Next Run
+             * @description When the next night is computed, RFC 3339: two hours after the end of its UTC day, or later if captures of the day are not ingested. In the past: it is due.
+             */
+            next_run: string;
+            /**
+             * Tested
+             * @description Rows of all comparisons together. On average, at most 5 % of those called significant are chance.
+             */
+            tested: number;
+        };
+        /**
+         * Release
+         * @description Two versions of an application that ran in the selection's time.
+         */
+        Release: {
+            /** Application */
+            application: string;
+            /**
+             * Previous
+             * @description The version before.
+             */
+            previous: string;
+            /**
+             * Version
+             * @description The newest version with enough visits.
+             */
+            version: string;
+        };
+        /**
+         * ReleaseComparison
+         * @description One application now and before: the newest version and the one before, or this week and last week.
+         */
+        ReleaseComparison: {
+            /**
+             * Compared Part
+             * @description Share of the visits used for p-values, intervals of differences and power: a random part, if shuffling all of them takes too long. Shares use all visits.
+             */
+            compared_part: number;
+            /**
+             * Examined
+             * @description Compared rows: the heaviest totals of either side.
+             */
+            examined: number;
+            /**
+             * Functions
+             * @description Functions that changed significantly, largest change first; at most 10.
+             */
+            functions: components["schemas"]["ChangedFunction"][];
+            /**
+             * Grew
+             * @description Functions with a significantly larger share.
+             */
+            grew: number;
+            /**
+             * Kind
+             * @description release: two versions at the same time. week: seven days and the seven before.
+             * @enum {string}
+             */
+            kind: "release" | "week";
+            /**
+             * Power
+             * @description Probability to detect that a row of 1 % grew by a factor of 1.5, with these visits and all rows tested at once. Null without a test.
+             */
+            power: number | null;
+            /**
+             * Previous
+             * @description The version before. Empty for a week.
+             */
+            previous: string;
+            /**
+             * Previous Visits
+             * @description Compared visits that saw it before.
+             */
+            previous_visits: number;
+            /**
+             * Same Time
+             * @description The visits are of the time in which both versions ran. False: that time has too few visits, so all of the range are compared, and what depends on the time of day or week may differ.
+             */
+            same_time: boolean;
+            /**
+             * Shrank
+             * @description Functions with a significantly smaller share.
+             */
+            shrank: number;
+            /**
+             * Verdict
+             * @description changed: at least one function changed significantly. no_change: none did; `power` tells whether a change would have been found. too_little: one of the sides has too few visits.
+             * @enum {string}
+             */
+            verdict: "changed" | "no_change" | "too_little";
+            /**
+             * Version
+             * @description The newest version. Empty for a week.
+             */
+            version: string;
+            /**
+             * Visits
+             * @description Compared visits that saw the application now.
+             */
+            visits: number;
+            /** @description The function whose share grew most, among those that grew significantly. */
+            worst: components["schemas"]["ChangedFunction"] | null;
+        };
+        /**
+         * ReleasedApplication
+         * @description An application, its versions, and its newest version compared with the one before.
+         */
+        ReleasedApplication: {
+            /** Application */
+            application: string;
+            /** @description The reason why there is no answer. Null if there is one. */
+            because: components["schemas"]["Unavailable"] | null;
+            /** @description Null: there is only one version, or no random design. */
+            comparison: components["schemas"]["ReleaseComparison"] | null;
+            /**
+             * Newest
+             * @description The newest version.
+             */
+            newest: string;
+            /**
+             * Previous
+             * @description The version before. Null: there is only one.
+             */
+            previous: string | null;
+            /**
+             * Share
+             * @description Estimated share of the selection.
+             */
+            share: number;
+            /**
+             * Versions
+             * @description Newest first; at most 20.
+             */
+            versions: components["schemas"]["ReleasedVersion"][];
+            /** Versions Total */
+            versions_total: number;
+            /**
+             * Visits
+             * @description Visits that saw it with a version.
+             */
+            visits: number;
+        };
+        /**
+         * ReleasedVersion
+         * @description One version of an application in the time range.
+         */
+        ReleasedVersion: {
+            /** @description Mean number of cores that it kept busy. Null for events not counted in time, and without a random design. */
+            cores: components["schemas"]["Interval"] | null;
+            /**
+             * First Seen
+             * @description Draw time of the first visit that saw it, RFC 3339. Null: it may have run before the first visit of the range.
+             */
+            first_seen: string | null;
+            /**
+             * Last Seen
+             * @description Draw time of the last visit that saw it, RFC 3339.
+             */
+            last_seen: string;
+            /**
+             * Last Without
+             * @description Draw time of the last visit of the application before `first_seen`: the version appeared between the two. Null with `first_seen`.
+             */
+            last_without: string | null;
+            /** @description Share of the application's time in the range. Null without a random design. */
+            share: components["schemas"]["Interval"] | null;
+            /** @description Share of the application's time since `now_from`: the progress of the roll-out. Null: no visit since then saw the application. */
+            share_now: components["schemas"]["Interval"] | null;
+            /** Version */
+            version: string;
+            /**
+             * Visits
+             * @description Visits that saw it.
+             */
+            visits: number;
+        };
+        /**
+         * ReleasesAnswer
+         * @description The releases of applications in a time range.
+         */
+        ReleasesAnswer: {
+            /**
+             * Applications
+             * @description Heaviest first.
+             */
+            applications: components["schemas"]["ReleasedApplication"][];
+            /**
+             * Applications Total
+             * @description Applications with a version.
+             */
+            applications_total: number;
+            /**
+             * Interval Level
+             * @description Level of the intervals of all differences. It is above 0.95 if many rows are compared and few differ. Null without a random design.
+             */
+            interval_level: number | null;
+            /**
+             * Now From
+             * @description Start of the time that `share_now` refers to, RFC 3339.
+             */
+            now_from: string;
+            selection: components["schemas"]["SelectionEcho"];
+            /**
+             * Tested
+             * @description Rows of all comparisons together. On average, at most 5 % of those called significant are chance.
+             */
+            tested: number;
+            /**
+             * Visits
+             * @description Ingested visits with a sample of the selection.
+             */
+            visits: number;
+        };
+        /**
          * ReliabilityAnswer
          * @description The reliability of a profile as a whole, over the self shares of its rows.
          */
@@ -4455,6 +6328,22 @@ export interface components {
             key: string;
             /** Sha256 */
             sha256: string;
+        };
+        /**
+         * RemovedMark
+         * @description A deleted mark.
+         */
+        RemovedMark: {
+            /** Deploy Id */
+            deploy_id: number;
+        };
+        /**
+         * RemovedView
+         * @description A deleted view or short link.
+         */
+        RemovedView: {
+            /** Id */
+            id: string;
         };
         /**
          * ReprocessingAnswer
@@ -4513,6 +6402,41 @@ export interface components {
         Reprocessings: {
             /** Reprocessings */
             reprocessings: components["schemas"]["ReprocessingAnswer"][];
+        };
+        /**
+         * RequestedVisit
+         * @description A visit that a collector makes next.
+         */
+        RequestedVisit: {
+            /**
+             * Campaign
+             * @description The campaign of visits by hand, by-hand.
+             */
+            campaign: string;
+            /** Duration S */
+            duration_s: number;
+            /** Event */
+            event: string;
+            /** Machine */
+            machine: string;
+            /** Planned At */
+            planned_at: string;
+            /**
+             * Progress
+             * @description Path of the visit's state.
+             * @example /api/v1/visits?visit_id=…
+             */
+            progress: string;
+            /** Visit Id */
+            visit_id: string;
+        };
+        /**
+         * RevokedToken
+         * @description A removed token.
+         */
+        RevokedToken: {
+            /** Name */
+            name: string;
         };
         /**
          * SearchAnswer
@@ -4996,6 +6920,25 @@ export interface components {
             unit: string;
         };
         /**
+         * SignInByToken
+         * @description An API token, exchanged for a session.
+         */
+        SignInByToken: {
+            /** Token */
+            token: string;
+        };
+        /**
+         * SignInWays
+         * @description How a reader of this server can sign in.
+         */
+        SignInWays: {
+            /**
+             * Command
+             * @description Command that prints a login link, for the user who started this server with `fleetprof up`. Null: only `fleetprof url --api URL` with an API token makes one.
+             */
+            command: string | null;
+        };
+        /**
          * Slowdown
          * @description The slowdown at one frequency.
          */
@@ -5140,6 +7083,11 @@ export interface components {
          * @description One text of a file. Builds with the same text are one version.
          */
         SourceVersion: {
+            /**
+             * B Self Share
+             * @description Estimated share of the whole base. Null without a base.
+             */
+            b_self_share: number | null;
             /**
              * Builds
              * @description /source has the text for any of these builds, once it is stored.
@@ -5526,6 +7474,77 @@ export interface components {
             missing: components["schemas"]["MissingSymbols"][];
         };
         /**
+         * SystemFacts
+         * @description The hardware and the operating system, as the gateway described them. Null or empty: not known.
+         */
+        SystemFacts: {
+            /**
+             * Cores
+             * @description Physical cores.
+             */
+            cores: number | null;
+            /** Hardware Max Mhz */
+            hardware_max_mhz: number | null;
+            /** Hardware Min Mhz */
+            hardware_min_mhz: number | null;
+            /** Hostname */
+            hostname: string;
+            /**
+             * Kernel Version
+             * @description Version line of the kernel (uname -v).
+             */
+            kernel_version: string;
+            /** Memory Bytes */
+            memory_bytes: number | null;
+            /** Microcode */
+            microcode: string;
+            /** Nominal Mhz */
+            nominal_mhz: number | null;
+            /** Numa Nodes */
+            numa_nodes: number | null;
+            /** Os */
+            os: string;
+            /**
+             * Packages
+             * @description Sockets.
+             */
+            packages: number | null;
+            /**
+             * Smt
+             * @description on, off, forceoff or notsupported.
+             */
+            smt: string;
+            /** Threads Per Core */
+            threads_per_core: number | null;
+            /**
+             * Virtualization
+             * @description The hypervisor; none: bare metal.
+             */
+            virtualization: string;
+        };
+        /**
+         * SystemLoad
+         * @description The machine in its last ingested visit. Null: not recorded.
+         */
+        SystemLoad: {
+            /** Governor */
+            governor: string | null;
+            /** Load 1 */
+            load_1: number | null;
+            /** Load 15 */
+            load_15: number | null;
+            /** Load 5 */
+            load_5: number | null;
+            /** Memory Available Bytes */
+            memory_available_bytes: number | null;
+            /** Planned At */
+            planned_at: string;
+            /** Swap Used Bytes */
+            swap_used_bytes: number | null;
+            /** Tasks */
+            tasks: number | null;
+        };
+        /**
          * TableAnswer
          * @description The samples of a selection, grouped.
          */
@@ -5539,6 +7558,67 @@ export interface components {
              * Rows Total
              * @description Rows that match `find` and `find_regex`. Without both: all rows.
              */
+            rows_total: number;
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["Totals"];
+        };
+        /**
+         * TableColumns
+         * @description Columns over the rows, in their order; `TableRow` describes the members.
+         */
+        TableColumns: {
+            /**
+             * Function Id
+             * @description Null unless `by` contains function, and without rows.
+             */
+            function_id: number[] | null;
+            /**
+             * Key
+             * @description By member of the rows' keys.
+             */
+            key: {
+                [key: string]: components["schemas"]["TextColumn"];
+            };
+            /**
+             * Low Confidence
+             * @description Numbers of the rows, from 0, with low confidence.
+             */
+            low_confidence: number[];
+            /** Machines */
+            machines: (number | null)[];
+            /**
+             * Self
+             * @description Units.
+             */
+            self: number[];
+            /** @description Null for events not counted in time, without a random design and without rows. */
+            self_core_seconds: components["schemas"]["IntervalColumns"] | null;
+            /** Self Samples */
+            self_samples: (number | null)[];
+            /** @description The ends are null without a random design, as in total_share. */
+            self_share: components["schemas"]["IntervalColumns"];
+            /**
+             * Total
+             * @description Units.
+             */
+            total: number[];
+            total_core_seconds: components["schemas"]["IntervalColumns"] | null;
+            /** Total Samples */
+            total_samples: (number | null)[];
+            total_share: components["schemas"]["IntervalColumns"];
+            /** Visits */
+            visits: (number | null)[];
+        };
+        /**
+         * TableColumnsAnswer
+         * @description The samples of a selection, grouped; `TableAnswer` describes the members besides `columns`.
+         */
+        TableColumnsAnswer: {
+            /** By */
+            by: string[];
+            columns: components["schemas"]["TableColumns"];
+            remainder: components["schemas"]["Remainder"];
+            /** Rows Total */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
             totals: components["schemas"]["Totals"];
@@ -5629,6 +7709,19 @@ export interface components {
             visits: number | null;
         };
         /**
+         * TextColumn
+         * @description A column of texts, each distinct text once.
+         */
+        TextColumn: {
+            /**
+             * Index
+             * @description Places in `texts`.
+             */
+            index: number[];
+            /** Texts */
+            texts: string[];
+        };
+        /**
          * TimedSetting
          * @description Runs at one frequency of the cores, and of the memory where it varies.
          */
@@ -5675,6 +7768,47 @@ export interface components {
             seconds: components["schemas"]["Figure"];
             /** @description Time ratio − 1; below 0 is faster. */
             slowdown: components["schemas"]["Figure"] | null;
+        };
+        /**
+         * Token
+         * @description An API token without its text.
+         */
+        Token: {
+            /**
+             * Created At
+             * @description RFC 3339, UTC.
+             */
+            created_at: string;
+            /**
+             * Created By
+             * @description Who created it, if known.
+             */
+            created_by: string;
+            /**
+             * Expires At
+             * @description RFC 3339, UTC. Null: it does not expire.
+             */
+            expires_at: string | null;
+            /**
+             * Last Used
+             * @description UTC day of the last request with it; null: never used.
+             */
+            last_used: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+        };
+        /**
+         * Tokens
+         * @description All created tokens, by name; those of FLEETPROF_API_TOKENS are not among them.
+         */
+        Tokens: {
+            /** Tokens */
+            tokens: components["schemas"]["Token"][];
         };
         /**
          * Totals
@@ -6078,6 +8212,48 @@ export interface components {
             value: string;
         };
         /**
+         * View
+         * @description A saved address of the web UI.
+         */
+        View: {
+            /**
+             * Created At
+             * @description RFC 3339, UTC.
+             */
+            created_at: string;
+            /** Id */
+            id: string;
+            /**
+             * Name
+             * @description Null: a short link only.
+             */
+            name: string | null;
+            /**
+             * Path
+             * @description Path and query of a page.
+             */
+            path: string;
+            /**
+             * Role
+             * @description Role of the caller that saved it.
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+            /**
+             * Short
+             * @description Path of the short link, which leads to `path`.
+             */
+            short: string;
+        };
+        /**
+         * Views
+         * @description All views with a name, by name.
+         */
+        Views: {
+            /** Views */
+            views: components["schemas"]["View"][];
+        };
+        /**
          * VisitFailure
          * @description Visits of the last day with the same outcome, and the same message except for numbers.
          */
@@ -6108,6 +8284,137 @@ export interface components {
             visits: number;
             /** Visits Last Hour */
             visits_last_hour: number;
+        };
+        /**
+         * VisitRequest
+         * @description A visit of one machine, now.
+         */
+        VisitRequest: {
+            /**
+             * Duration S
+             * @description Sampled seconds.
+             * @default 10
+             */
+            duration_s: number;
+            /**
+             * Event
+             * @description Event to sample, e.g. cpu, page-faults, tracepoint:sched:sched_switch (docs/events.md).
+             * @default cpu
+             */
+            event: string;
+            /**
+             * Machine
+             * @description Name of the machine.
+             */
+            machine: string;
+            /**
+             * Period
+             * @description Events between two samples. 0: `rate_hz`, or the gateway's default.
+             * @default 0
+             */
+            period: number;
+            /**
+             * Rate Hz
+             * @description Samples per second and CPU, for events sampled by time.
+             * @default 99
+             */
+            rate_hz: number;
+        };
+        /**
+         * VisitRow
+         * @description A visit.
+         */
+        VisitRow: {
+            /**
+             * Bytes
+             * @description Compressed size of the capture.
+             */
+            bytes: number | null;
+            /** Campaign */
+            campaign: string;
+            /**
+             * Detail
+             * @description Reason of the outcome, a sentence; may be empty.
+             */
+            detail: string;
+            /**
+             * Duration S
+             * @description From its start to its end.
+             */
+            duration_s: number | null;
+            /**
+             * Ended At
+             * @description Null: it has not ended.
+             */
+            ended_at: string | null;
+            /**
+             * Ingested At
+             * @description Null: not ingested.
+             */
+            ingested_at: string | null;
+            /**
+             * Ingestion
+             * @description State of the capture: waiting for a worker; ingested; quarantined, because it failed too often; expired, because its day was dropped before it was ingested. Null: there is no capture.
+             */
+            ingestion: ("waiting" | "ingested" | "quarantined" | "expired") | null;
+            /**
+             * Ingestion Detail
+             * @description Why the capture is quarantined, or why the last attempt failed, a sentence; may be empty.
+             */
+            ingestion_detail: string;
+            /** Machine */
+            machine: string;
+            /**
+             * Outcome
+             * @description drawn: it has not ended.
+             * @enum {string}
+             */
+            outcome: "drawn" | "answered" | "unreachable" | "refused" | "timeout" | "garbage" | "failed" | "lost";
+            /**
+             * Planned At
+             * @description Time for which it was drawn.
+             */
+            planned_at: string;
+            /**
+             * Requested By
+             * @description Role and address of the caller who requested it over the API. Null: not requested.
+             */
+            requested_by: string | null;
+            /**
+             * Sampled S
+             * @description Length of the sampled window. Null unless answered.
+             */
+            sampled_s: number | null;
+            /**
+             * Samples
+             * @description Samples of the capture. Null: there is no capture.
+             */
+            samples: number | null;
+            /**
+             * Started At
+             * @description When the gateway was called. Null: not yet, or never.
+             */
+            started_at: string | null;
+            /**
+             * Utilisation
+             * @description Busy share of the machine in the window. Null: not known.
+             */
+            utilisation: number | null;
+            /** Visit Id */
+            visit_id: string;
+        };
+        /**
+         * VisitsAnswer
+         * @description Visits, the newest first.
+         */
+        VisitsAnswer: {
+            /**
+             * Next
+             * @description The value of `before` for the next page. Null: this is the last page.
+             */
+            next: string | null;
+            /** Visits */
+            visits: components["schemas"]["VisitRow"][];
         };
         /**
          * VisitsStatus
@@ -8055,7 +10362,7 @@ export interface operations {
                 nodes?: number;
                 /** @description Largest number of calls. */
                 edges?: number;
-                /** @description Omit functions below this share, and calls below a fifth of it. */
+                /** @description Omit functions below this share, and calls below a fifth of it; with a base, those that are below on both sides. */
                 min_share?: number;
                 /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
@@ -8081,6 +10388,14 @@ export interface operations {
                 show?: string;
                 /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
+                /** @description Start of the base, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_from?: string | null;
+                /** @description End of the base, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_to?: string | null;
+                /** @description Label matchers of the base. Default: those of the selection. */
+                base_select?: string | null;
+                /** @description The campaign of the base. Default: the selection's. */
+                base_campaign?: string | null;
                 /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "dot" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
                 /** @description Let a browser save the response as a file. */
@@ -8221,6 +10536,555 @@ export interface operations {
                     "application/x-pprof": string;
                     "text/csv": string;
                     "text/x-collapsed-stacks": string;
+                };
+            };
+            /** @description The selection is not valid; `at` is the position of the mistake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    campaigns: {
+        parameters: {
+            query?: {
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CampaignsAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    campaign_of_name: {
+        parameters: {
+            query?: {
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the campaign. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CampaignAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    change_campaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the campaign. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CampaignChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangedCampaign"];
+                };
+            };
+            /** @description The body ended early. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body arrived too slowly. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The campaign holds visits by hand, or the machine is disabled, or is visited already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter or a member of the body is unknown or out of its range, or no gateway can sample the events. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or no collector runs. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    resume_campaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the campaign. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangedCampaign"];
+                };
+            };
+            /** @description The body ended early. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign or machine. For a machine the hint has similar names. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body arrived too slowly. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The campaign holds visits by hand, or the machine is disabled, or is visited already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter or a member of the body is unknown or out of its range, or no gateway can sample the events. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or no collector runs. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    stop_campaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the campaign. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CampaignStop"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangedCampaign"];
+                };
+            };
+            /** @description The body ended early. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign or machine. For a machine the hint has similar names. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body arrived too slowly. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter or a member of the body is unknown or out of its range, or no gateway can sample the events. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or no collector runs. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    changes: {
+        parameters: {
+            query?: {
+                /** @description Labels whose first sights are listed, separated by commas. */
+                labels?: string;
+                /** @description Time before the range whose visits are read, too: a value that they saw is not new. */
+                known?: string;
+                /** @description Largest number of changes, the newest. */
+                limit?: number;
+                /** @description The sampled event; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
+                select?: string;
+                /** @description The campaign that drew the visits. */
+                campaign?: string;
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                focus?: string;
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                ignore?: string;
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                hide?: string;
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show?: string;
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show_from?: string;
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangesAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
                 };
             };
             /** @description The selection is not valid; `at` is the position of the mistake. */
@@ -8529,6 +11393,152 @@ export interface operations {
                 };
             };
             /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    add_deploy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewMark"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Mark"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The largest number of marks is reached. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A member is missing, unknown or not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    remove_deploy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the mark, as in /changes. */
+                deploy_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovedMark"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No mark has this id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A member is missing, unknown or not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9524,6 +12534,14 @@ export interface operations {
                 show?: string;
                 /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
+                /** @description Start of the base, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_from?: string | null;
+                /** @description End of the base, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_to?: string | null;
+                /** @description Label matchers of the base. Default: those of the selection. */
+                base_select?: string | null;
+                /** @description The campaign of the base. Default: the selection's. */
+                base_campaign?: string | null;
                 /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
                 /** @description Let a browser save the response as a file. */
@@ -9605,6 +12623,234 @@ export interface operations {
             };
         };
     };
+    make_login_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LoginLinkOptions"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewLoginLink"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller may not do this: the detail says why. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    machines: {
+        parameters: {
+            query?: {
+                /** @description Only machines with this text in their name, datacenter, cluster, platform, kernel or a label, as `key=value`; regardless of case. */
+                find?: string;
+                /** @description Only machines in this state. */
+                state?: "all" | "ok" | "failing" | "never_visited" | "disabled";
+                /** @description Unknown values are last; equal ones are sorted by name. */
+                sort?: components["schemas"]["MachineSort"];
+                /** @description Smallest or largest first. */
+                order?: "asc" | "desc";
+                /** @description Largest number of machines. */
+                limit?: number;
+                /** @description Number of machines to skip. */
+                offset?: number;
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MachinesAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection is not valid; `at` is the position of the mistake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    machine_of_name: {
+        parameters: {
+            query?: {
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the machine. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MachineAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The inventory has no machine of this name; the hint has similar names. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     movers: {
         parameters: {
             query?: {
@@ -9626,6 +12872,8 @@ export interface operations {
                 share?: "self" | "total";
                 /** @description Labels to search for causes, separated by commas. */
                 labels?: string;
+                /** @description Within the selection, also compare the newest version of each application with the one before. Totals are compared. */
+                releases?: boolean;
                 /** @description The sampled event; /status lists the events. */
                 event?: string;
                 /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
@@ -9666,6 +12914,312 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MoversAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection is not valid; `at` is the position of the mistake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    prices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prices"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    replace_prices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPrices"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prices"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    regressions: {
+        parameters: {
+            query?: {
+                /** @description UTC day, ISO 8601. Default: the newest with results. */
+                day?: string | null;
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegressionsAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection is not valid; `at` is the position of the mistake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    releases: {
+        parameters: {
+            query?: {
+                /** @description Only this application. Empty: all. */
+                application?: string;
+                /** @description Largest number of applications, the heaviest. */
+                limit?: number;
+                /** @description The sampled event; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
+                select?: string;
+                /** @description The campaign that drew the visits. */
+                campaign?: string;
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                focus?: string;
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                ignore?: string;
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                hide?: string;
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show?: string;
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show_from?: string;
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReleasesAnswer"];
                     "application/vnd.apache.arrow.stream": string;
                     "text/csv": string;
                 };
@@ -10098,6 +13652,53 @@ export interface operations {
             };
         };
     };
+    current_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CurrentSession"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     shared_code: {
         parameters: {
             query?: {
@@ -10315,6 +13916,35 @@ export interface operations {
             };
             /** @description The database does not respond, or the query takes too long. */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInWays"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11007,7 +14637,7 @@ export interface operations {
                 /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
                 /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
-                format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
+                format?: "json" | "arrow" | "csv" | "json-columns" | "pprof" | "collapsed" | "speedscope";
                 /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
@@ -11025,6 +14655,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TableAnswer"];
                     "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.fleetprof.table+json": components["schemas"]["TableColumnsAnswer"];
                     "application/vnd.speedscope+json": string;
                     "application/x-pprof": string;
                     "text/csv": string;
@@ -11077,6 +14708,672 @@ export interface operations {
                 };
             };
             /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tokens"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    create_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewToken"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedToken"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The name is taken, or the largest number is reached. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    revoke_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the token. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevokedToken"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Nothing has this name or id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    views: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Views"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    save_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewView"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The name is taken, or the largest number is reached. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    remove_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the view or short link. */
+                view_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovedView"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Nothing has this name or id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    visits: {
+        parameters: {
+            query?: {
+                /** @description Only visits of the machine of this name. */
+                machine?: string;
+                /** @description Only visits of this campaign. by-hand: on request. */
+                campaign?: string;
+                /** @description Only visits with this outcome; may be repeated. drawn: visits that have not ended. */
+                outcome?: ("drawn" | "answered" | "unreachable" | "refused" | "timeout" | "garbage" | "failed" | "lost")[];
+                /** @description Only this visit. */
+                visit_id?: string | null;
+                /** @description Only visits planned for this time or later. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description Only visits planned before this time. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description `next` of the previous page. */
+                before?: string;
+                /** @description Largest number of visits. */
+                limit?: number;
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VisitsAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection is not valid; `at` is the position of the mistake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such machine or campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    request_visit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VisitRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestedVisit"];
+                };
+            };
+            /** @description The body ended early. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign or machine. For a machine the hint has similar names. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body arrived too slowly. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The campaign holds visits by hand, or the machine is disabled, or is visited already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter or a member of the body is unknown or out of its range, or no gateway can sample the events. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or no collector runs. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    post_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInByToken"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenedSession"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too many wrong tokens came from this address. Retry-After has the seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;

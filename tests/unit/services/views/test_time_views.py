@@ -14,7 +14,7 @@ from rich.console import Console
 from services.views import movers, series
 from storage.query.answers.answer import adapter
 from storage.query.answers.figures import Interval
-from storage.query.answers.movers import Cause, Explained, Mover, MoversAnswer, MoverUnavailable
+from storage.query.answers.movers import Cause, Explained, Mover, MoversAnswer, MoverUnavailable, Release
 from storage.query.answers.series import LineRows, PointRow, SeriesRows, SeriesStep
 from storage.query.answers.series_columns import IntervalColumns, SeriesAnswer, SeriesPoints
 
@@ -164,6 +164,7 @@ def moved() -> MoversAnswer:
         key={"function": "vec<[int]>::at", "file": "", "binary": "web"}, function_id=1,
         a_share=0.3, b_share=0.2, delta=0.1, lo=0.05, hi=0.15, p=0.001, q=0.002,
         significant=True, low_confidence=False, a_cores=None, b_cores=None, cores=None,
+        release=None, selection_delta=0.1,
         cause=Cause(explained(), (explained("compiler", ""),), (), 60, 50), because=None,
     )  # fmt: skip
     return replace(found, movers=(row,))
@@ -177,6 +178,13 @@ def test_a_mover_stands_with_its_cause(moved: MoversAnswer):
     )
     assert "inseparable from compiler (none)" in text
     assert "is detected with probability" in text
+
+
+def test_a_mover_of_a_release_stands_with_it(moved: MoversAnswer):
+    (row,) = moved.movers
+    assert row.cause is not None
+    found = movers.cause(replace(row, release=Release("shop", "r8", "r7"))).plain
+    assert found == "release r8 of shop after r7; inseparable from compiler (none)"
 
 
 def test_without_a_cause_the_reason_stands_there(moved: MoversAnswer):

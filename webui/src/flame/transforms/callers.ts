@@ -1,4 +1,8 @@
-/** Trees upward from a function: its root is the function, the callees of a node are the frame's callers. */
+/**
+ * Trees upward from a function: its root is the function, the callees of a node are the frame's callers.
+ *
+ * The inverted tree of all functions is the API's (`invert`): it has a hundred times as many nodes as the tree.
+ */
 import type { FlameTree } from '../tree.ts';
 import { TreeBuilder } from './builder.ts';
 import { outermost } from './occurrences.ts';
@@ -15,7 +19,10 @@ export function callersOf(tree: FlameTree, func: number): FlameTree {
   return builder.finish();
 }
 
-/** Who causes the function's self time: the samples that end in it, by the frames above the innermost one. */
+/**
+ * Who causes the function's self time: the inverted tree of this function. Of the samples that end in it, the frames above
+ * the innermost one.
+ */
 export function selfCallersOf(tree: FlameTree, func: number): FlameTree {
   const builder = new TreeBuilder(tree.functions, func);
   for (let i = 0; i < tree.n; i++)
@@ -23,24 +30,9 @@ export function selfCallersOf(tree: FlameTree, func: number): FlameTree {
   return builder.finish();
 }
 
-/**
- * The inverted tree: all samples by their innermost frame, and above it the callers. What the server has cut off is cut off
- * the root here, because its innermost frames are not known.
- */
-export function inverted(tree: FlameTree): FlameTree {
-  const builder = new TreeBuilder(tree.functions);
-  for (let i = 0; i < tree.n; i++) {
-    if (tree.cut[i] > 0) builder.add(0, 0, tree.cut[i]);
-    if (!(tree.self[i] > 0)) continue;
-    if (tree.func[i] < 0) builder.add(0, tree.self[i]);
-    else addUpward(builder, tree, i, tree.self[i], builder.callee(0, tree.func[i]));
-  }
-  return builder.finish();
-}
-
-/** Add the callers of a frame below `at`. */
-function addUpward(builder: TreeBuilder, tree: FlameTree, node: number, weight: number, at = 0): void {
-  let above = at;
+/** Add the callers of a frame below the root. */
+function addUpward(builder: TreeBuilder, tree: FlameTree, node: number, weight: number): void {
+  let above = 0;
   for (let i = tree.parent[node]; i >= 0 && tree.func[i] >= 0; i = tree.parent[i])
     above = builder.callee(above, tree.func[i]);
   builder.add(above, weight);

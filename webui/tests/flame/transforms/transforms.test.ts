@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { calleesOf, focusSubtree } from '../../../src/flame/transforms/callees.ts';
-import { callersOf, inverted, selfCallersOf } from '../../../src/flame/transforms/callers.ts';
+import { callersOf, selfCallersOf } from '../../../src/flame/transforms/callers.ts';
 import { collapseRecursion, dropFunction, mergeFunction } from '../../../src/flame/transforms/edits.ts';
 import { outermost, positionOf } from '../../../src/flame/transforms/occurrences.ts';
 import { plant, type FlameTree } from '../../../src/flame/tree.ts';
@@ -72,11 +72,6 @@ const TRANSFORMS: [string, (t: FlameTree, f: number) => FlameTree, (stack: Stack
       cut || frames.at(-1) !== f ? [] : [{ frames: frames.toReversed(), cut, weight }],
   ],
   [
-    'inverted',
-    inverted,
-    ({ frames, cut, weight }) => [{ frames: cut ? [] : frames.toReversed(), cut, weight }],
-  ],
-  [
     'calleesOf',
     calleesOf,
     ({ frames, ...rest }, f) =>
@@ -117,8 +112,7 @@ describe('totals', () => {
   it('are kept by transforms that leave no stack out', () => {
     for (const seed of SEEDS) {
       const t = grown(seed);
-      for (const kept of [inverted(t), mergeFunction(t, 1), collapseRecursion(t)])
-        expect(kept.total[0]).toBe(t.total[0]);
+      for (const kept of [mergeFunction(t, 1), collapseRecursion(t)]) expect(kept.total[0]).toBe(t.total[0]);
     }
   });
 

@@ -1,0 +1,1 @@
+"""Marks of deploys, for the API and the command line."""
