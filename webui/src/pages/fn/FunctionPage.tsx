@@ -63,7 +63,7 @@ export function FunctionPage() {
       {known.error && <Failure error={known.error} retry={() => void known.refetch()} />}
       {fn && !known.error && (
         <>
-          <Heading fn={fn} place={place} calls={calls.data} price={price} />
+          <Heading fn={fn} place={place} calls={settled ? calls.data : undefined} price={price} />
           {isNever ? (
             <Elsewhen fn={fn} through={through!} asOf={asOf} totals={calls.data!.totals} {...shown} />
           ) : (

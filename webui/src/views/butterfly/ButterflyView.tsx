@@ -2,12 +2,12 @@
  * Callers at the left, the function in the middle, callees at the right; bars are shares of the function's total.
  * A click steps to the neighbour's page; Shift and a click, or its button, keeps the stacks that contain it.
  */
-import { useEffect, useRef, useState, type MouseEvent, type ReactNode, type RefObject } from 'react';
+import type { MouseEvent, ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Measure } from '../../estimates/measure.ts';
-import { shorten } from '../../flame/names.ts';
 import { percent, plural } from '../../selection/numbers.ts';
 import { EstimateText } from '../../ui/EstimateText.tsx';
+import { FittedName } from '../../ui/FittedName.tsx';
 import type { Butterfly, Neighbour } from './butterfly.ts';
 import './butterfly.css';
 
@@ -20,25 +20,6 @@ interface Props {
   onKeep: (neighbour: Neighbour) => void;
   /** Shows the neighbours that were left out; null: all are shown, or no more can be. */
   onMore: (() => void) | null;
-}
-
-/** Pixels of a row that are not the name's, and of a character of it. */
-const BESIDE = { wide: 262, narrow: 110 };
-const PX_PER_CHARACTER = 7.6;
-/** The side's width below which amounts are not shown (butterfly.css). */
-const NARROW = 400;
-
-/** The characters that a name has room for. Names are shortened by their parts, because the end tells most. */
-function useRoom(): [RefObject<HTMLElement | null>, number] {
-  const ref = useRef<HTMLElement>(null);
-  const [width, setWidth] = useState(600);
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setWidth(entry.contentRect.width));
-    observer.observe(ref.current!);
-    return () => observer.disconnect();
-  }, []);
-  const beside = width < NARROW ? BESIDE.narrow : BESIDE.wide;
-  return [ref, Math.max(12, Math.floor((width - beside) / PX_PER_CHARACTER))];
 }
 
 export function ButterflyView({ butterfly, measure, middle, linkOf, onKeep, onMore }: Props) {
@@ -61,9 +42,8 @@ interface SideProps extends Pick<Props, 'measure' | 'linkOf' | 'onKeep' | 'onMor
 }
 
 function Side({ name, none, rows, more, measure, linkOf, onKeep, onMore }: SideProps) {
-  const [ref, room] = useRoom();
   return (
-    <section ref={ref} className="butterfly-side" aria-label={name}>
+    <section className="butterfly-side" aria-label={name}>
       <h3>{name}</h3>
       {rows.length === 0 && <p className="note">{none}</p>}
       <ul>
@@ -71,7 +51,7 @@ function Side({ name, none, rows, more, measure, linkOf, onKeep, onMore }: SideP
           <li key={row.id ?? 'none'}>
             <span className="butterfly-bar" style={{ width: `${100 * Math.min(1, row.ofFunction)}%` }} />
             <span className="butterfly-name">
-              <Name row={row} room={room} linkOf={linkOf} onKeep={onKeep} />
+              <Name row={row} linkOf={linkOf} onKeep={onKeep} />
             </span>
             <span className="butterfly-share" title="share of the function’s total">
               {percent(row.ofFunction, 1)}
@@ -107,12 +87,7 @@ function Side({ name, none, rows, more, measure, linkOf, onKeep, onMore }: SideP
   );
 }
 
-function Name({
-  row,
-  room,
-  linkOf,
-  onKeep,
-}: { row: Neighbour; room: number } & Pick<Props, 'linkOf' | 'onKeep'>) {
+function Name({ row, linkOf, onKeep }: { row: Neighbour } & Pick<Props, 'linkOf' | 'onKeep'>) {
   if (row.id === null) return <span className="note">none: the stacks begin here</span>;
   if (row.isItself) return <span className="note">itself (recursion)</span>;
   const onClick = (event: MouseEvent): void => {
@@ -121,13 +96,11 @@ function Name({
     onKeep(row);
   };
   return (
-    <Link
-      href={linkOf(row.id)}
-      className="code"
-      title={`${row.name}\n${row.file === '' ? row.binary : `${row.file}, ${row.binary}`}\nShift and click: keep stacks containing it`}
-      onClick={onClick}
-    >
-      {shorten(row.name, room)}
+    <Link href={linkOf(row.id)} className="code" onClick={onClick}>
+      <FittedName
+        name={row.name}
+        title={`${row.name}\n${row.file === '' ? row.binary : `${row.file}, ${row.binary}`}\nShift and click: keep stacks containing it`}
+      />
     </Link>
   );
 }
