@@ -16,32 +16,42 @@ import { BaseChoice } from './BaseChoice.tsx';
 import './compare.css';
 import { DiffPanel } from './DiffPanel.tsx';
 import { FlameDiff } from './FlameDiff.tsx';
+import { GraphDiff } from './GraphDiff.tsx';
 import { NoBase } from './NoBase.tsx';
 import { Sides } from './Sides.tsx';
 
 const VIEWS = [
   { value: 'table', text: 'Table' },
   { value: 'flame', text: 'Flame graph' },
+  { value: 'graph', text: 'Call graph' },
+  { value: 'lines', text: 'Lines', title: 'source lines that changed' },
 ] as const;
 /** Frames of the merged call trees; lighter ones are left out and counted. */
 const FLAME_NODES = 20_000;
 /** Requested rows of a comparison: those with the largest changes. */
 const DIFF_ROWS = 500;
+const GRAPH_NODES = 60;
 const FORMATS = [...ROW_FORMATS, 'pprof', 'collapsed'];
 
 export function ComparePage() {
   const [place, go] = usePlace(COMPARE);
   const { asOf } = useAsOf();
   const status = useStatus();
-  const query = { ...diffQuery(place, asOf), by: place.by, limit: DIFF_ROWS, share: place.column };
-  const diff = useAnswer('/api/v1/diff', query, { enabled: place.view === 'table' });
+  const hasRows = place.view === 'table' || place.view === 'lines';
+  const by = place.view === 'lines' ? 'function,line' : place.by;
+  const query = { ...diffQuery(place, asOf), by, limit: DIFF_ROWS, share: place.column };
+  const diff = useAnswer('/api/v1/diff', query, { enabled: hasRows });
+  const graphQuery = { ...diffQuery(place, asOf), nodes: GRAPH_NODES, edges: 2 * GRAPH_NODES };
+  const graph = useAnswer('/api/v1/call-graph', graphQuery, { enabled: place.view === 'graph' });
   const flameQuery = { ...diffQuery(place, asOf), nodes: FLAME_NODES };
   const flame = useAnswer('/api/v1/flame-diff', flameQuery, { enabled: place.view === 'flame' });
   const shown = { place, go: (...change: Parameters<typeof go>) => go(...change) };
   const share =
     place.view === 'flame'
       ? { route: '/api/v1/flame-diff', query: flameQuery, formats: FORMATS }
-      : { route: '/api/v1/diff', query, formats: FORMATS };
+      : place.view === 'graph'
+        ? { route: '/api/v1/call-graph', query: graphQuery, formats: ROW_FORMATS }
+        : { route: '/api/v1/diff', query, formats: FORMATS };
   const swap = (): void => go(swapped(place));
   useKeys(
     'This page',
@@ -60,7 +70,7 @@ export function ComparePage() {
       place={place}
       go={go}
       share={share}
-      busy={diff.isFetching || flame.isFetching}
+      busy={diff.isFetching || flame.isFetching || graph.isFetching}
     >
       <h1 className="sr-only">Compare two selections</h1>
       <div className="tools">
@@ -68,13 +78,30 @@ export function ComparePage() {
         <span className="spacer" />
         <Segments label="view" value={place.view} options={VIEWS} onChange={(view) => go({ view })} />
       </div>
-      <section className={place.view === 'flame' ? 'panel flame' : 'panel table'} aria-label="comparison">
+      <section
+        className={
+          place.view === 'flame' ? 'panel flame' : place.view === 'graph' ? 'panel graph' : 'panel table'
+        }
+        aria-label="comparison"
+      >
         {place.view === 'flame' ? (
           <Answered query={flame} what="the call trees" skeleton={<FlameSkeleton />} shown={shown}>
             {(answer) => (
               <>
                 <Sides answer={answer} swap={swap} />
                 <FlameDiff answer={answer} place={place} go={go} />
+              </>
+            )}
+          </Answered>
+        ) : place.view === 'graph' ? (
+          <Answered query={graph} what="the call graphs" skeleton={<FlameSkeleton />} shown={shown}>
+            {(answer) => (
+              <>
+                <Sides
+                  answer={{ ...answer, base: answer.base!, base_totals: answer.base_totals! }}
+                  swap={swap}
+                />
+                <GraphDiff answer={answer} place={place} go={go} />
               </>
             )}
           </Answered>

@@ -24,14 +24,18 @@ interface Props {
   /** Ids that a search found; null: nothing is searched. */
   found: ReadonlySet<number> | null;
   onFocus: (id: number) => void;
+  /** Colours of heat above and below zero. */
+  colours?: readonly [above: string, below: string];
 }
+
+const BY_SELF = ['--bar', '--bar'] as const;
 
 const STEP_PX = 60;
 const ZOOM = 1.3;
 /** Pixels of movement from which a press is a drag, not a click. */
 const DRAG_PX = 4;
 
-export function GraphView({ label, graph, focused, found, onFocus }: Props) {
+export function GraphView({ label, graph, focused, found, onFocus, colours = BY_SELF }: Props) {
   const ref = useRef<SVGSVGElement>(null);
   const [view, setView] = useState<Size>({ width: 800, height: 500 });
   const wanted = useMemo(
@@ -179,7 +183,7 @@ export function GraphView({ label, graph, focused, found, onFocus }: Props) {
                     height={height}
                     rx="5"
                     style={{
-                      fill: `color-mix(in srgb, var(--bar) ${(100 * heat).toFixed(0)}%, var(--panel))`,
+                      fill: `color-mix(in srgb, var(${heat < 0 ? colours[1] : colours[0]}) ${(100 * Math.abs(heat)).toFixed(0)}%, var(--panel))`,
                     }}
                   />
                   <text x={width / 2} y={7 + font} fontSize={font}>

@@ -14,7 +14,7 @@ export interface DrawnNode extends Box {
   /** `self 1.2 %, total 4.0 %` */
   amounts: string;
   font: number;
-  /** Colour, 0 to 1: self as a part of the largest self. */
+  /** Colour, 0 to 1: self as a part of the largest self. In a comparison −1 to 1: the change of the total. */
   heat: number;
 }
 
@@ -36,6 +36,24 @@ const CHARACTER = 0.61;
 const AMOUNT_FONT = 11;
 const PADDING = { x: 20, y: 14 };
 const STROKES = { least: 1, most: 9 };
+
+/** With colours by the change of each total against the base, relative to the largest change. */
+export function changedGraph(answer: Pick<CallGraphAnswer, 'nodes' | 'edges'>): DrawnGraph {
+  const largest = Math.max(Number.MIN_VALUE, ...answer.nodes.map(({ delta }) => Math.abs(delta ?? 0)));
+  const { nodes, edges } = drawnGraph(answer);
+  return {
+    nodes: nodes.map((drawn) => {
+      const { delta, total_share, b_total_share } = drawn.node;
+      const part = (delta ?? 0) / largest;
+      return {
+        ...drawn,
+        heat: Math.sign(part) * Math.sqrt(Math.abs(part)),
+        amounts: `total ${percent(b_total_share ?? 0)} → ${percent(total_share)}`,
+      };
+    }),
+    edges,
+  };
+}
 
 export function drawnGraph({ nodes, edges }: Pick<CallGraphAnswer, 'nodes' | 'edges'>): DrawnGraph {
   const mostTotal = Math.max(Number.MIN_VALUE, ...nodes.map((node) => node.total_share));
