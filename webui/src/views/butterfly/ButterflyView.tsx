@@ -90,13 +90,14 @@ function Side({ name, none, rows, more, measure, linkOf, onKeep, onMore }: SideP
 function Name({ row, linkOf, onKeep }: { row: Neighbour } & Pick<Props, 'linkOf' | 'onKeep'>) {
   if (row.id === null) return <span className="note">none: the stacks begin here</span>;
   if (row.isItself) return <span className="note">itself (recursion)</span>;
+  // In the capture phase: Link leaves clicks with Shift to the browser, without calling onClick.
   const onClick = (event: MouseEvent): void => {
     if (!event.shiftKey) return;
     event.preventDefault();
     onKeep(row);
   };
   return (
-    <Link href={linkOf(row.id)} className="code" onClick={onClick}>
+    <Link href={linkOf(row.id)} className="code" onClickCapture={onClick}>
       <FittedName
         name={row.name}
         title={`${row.name}\n${row.file === '' ? row.binary : `${row.file}, ${row.binary}`}\nShift and click: keep stacks containing it`}

@@ -162,7 +162,6 @@ export function GraphView({ label, graph, focused, found, onFocus, colours = BY_
                   role="button"
                   tabIndex={0}
                   aria-pressed={k === at}
-                  aria-label={`${node.name}, ${amounts}`}
                   className={`graph-node${faded ? ' far' : ''}${found?.has(node.id) ? ' found' : ''}`}
                   transform={`translate(${x - width / 2} ${y - height / 2})`}
                   onClick={() => !drag.moved() && onFocus(k === at ? 0 : node.id)}
