@@ -123,10 +123,10 @@ def test_frames_have_the_design_effect_of_their_function(page: Page):
     page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 3.5 * 19)  # `parse`
     tooltip = page.locator(".tooltip")
     expect(tooltip).to_contain_text(re.compile(r"total\d+\.\d\d % \(\d+\.\d\d–\d+\.\d\d\)"))
-    expect(tooltip).to_contain_text("design effect of the function")
     expect(page.locator("section.flame .bar-bottom")).to_contain_text("of the range with data")
     page.locator("canvas").press("ArrowDown")
     page.locator("canvas").press("ArrowDown")
+    expect(page.locator("section.flame .details")).to_contain_text("design effect of the function")
     expect(page.locator("section.flame [aria-live=polite]")).to_contain_text("95 % interval")
 
 

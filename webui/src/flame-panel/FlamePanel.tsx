@@ -1,10 +1,11 @@
 import { useMemo } from 'react';
 import type { FlameAnswer } from '../flame/decode.ts';
-import type { useFlame } from '../pages/explore/queries.ts';
 import type { FlameSummary } from '../api/types.ts';
 import { frameScale } from '../estimates/flame.ts';
 import { groundOf } from '../estimates/measure.ts';
+import type { ColourBy } from '../flame/colouring.ts';
 import { findNode } from '../flame/identity.ts';
+import { DARK, LIGHT } from '../flame/palette.ts';
 import { reaches, type Union } from '../flame/union.ts';
 import type { ExploreGo as Go } from '../app/usePlace.ts';
 import { count, coverage, percent } from '../selection/numbers.ts';
@@ -14,28 +15,48 @@ import { Failure } from '../ui/states/Failure.tsx';
 import { FlameSkeleton } from '../ui/states/Skeleton.tsx';
 import { FlameView } from './FlameView.tsx';
 import { Legend } from './Legend.tsx';
+import { useColouring } from './useColouring.ts';
 
 const DIRECTIONS = [
   { value: 'down', text: 'Icicle', title: 'callers above their callees ( i )' },
   { value: 'up', text: 'Flame', title: 'callers below their callees ( i )' },
 ] as const;
 
+const COLOURS: Record<ColourBy, string> = {
+  package: 'package',
+  origin: 'kernel, program, library',
+  self: 'self time',
+  application: 'application',
+};
+
+/** The part of a query (`useFlameTree`) that the panel reads. */
+interface FlameQuery {
+  data: FlameAnswer<FlameSummary> | undefined;
+  error: Error | null;
+  refetch(): unknown;
+  /** Lighter frames are still being requested: a frame that is missing may come with them. */
+  refining?: boolean;
+}
+
 interface Props {
   place: Place;
   go: Go;
-  flame: ReturnType<typeof useFlame>;
-  /** Frames highlighted by the find field or the marked row. */
+  flame: FlameQuery;
+  /** Frames highlighted by the find field or the table. */
   union: Union | null;
   dark: boolean;
   /** Price of one core-hour. */
   price: number | null;
+  /** Opens the callers and callees of a function, if the page can show them. */
+  onFunction?: (id: number) => void;
 }
 
-export function FlamePanel({ place, go, flame, union, dark, price }: Props) {
+export function FlamePanel({ flame, ...rest }: Props) {
+  const { place, go } = rest;
   return (
     <section className="panel flame" aria-label="flame graph">
       {flame.data ? (
-        <Graph answer={flame.data} place={place} go={go} union={union} dark={dark} price={price} />
+        <Graph answer={flame.data} refining={flame.refining ?? false} {...rest} />
       ) : flame.error ? (
         <Failure error={flame.error} retry={() => void flame.refetch()} place={place} go={go} />
       ) : (
@@ -47,12 +68,14 @@ export function FlamePanel({ place, go, flame, union, dark, price }: Props) {
 
 function Graph({
   answer,
+  refining,
   place,
   go,
   union,
   dark,
   price,
-}: Omit<Props, 'flame'> & { answer: FlameAnswer<FlameSummary> }) {
+  onFunction,
+}: Omit<Props, 'flame'> & { answer: FlameAnswer<FlameSummary>; refining: boolean }) {
   const { tree, head } = answer;
   const scale = useMemo(
     () =>
@@ -65,6 +88,7 @@ function Graph({
       ),
     [tree, head, place.measure, price],
   );
+  const colours = useColouring(tree);
   const found = useMemo(() => findNode(tree, place.node), [tree, place.node]);
   const outside = union !== null && union.nodes.length > 0 && found > 0 && !reaches(union, tree, found);
   const { design, selected_seconds, covered_seconds } = head.totals;
@@ -87,24 +111,43 @@ function Graph({
         >
           Reset zoom
         </button>
-        {found < 0 && <span className="note warn">The frame of this link is not in this selection.</span>}
+        <label className="colour-by">
+          colour by{' '}
+          <select value={colours.by} onChange={(e) => colours.choose(e.target.value as ColourBy)}>
+            {colours.modes.map((mode) => (
+              <option key={mode} value={mode}>
+                {COLOURS[mode]}
+              </option>
+            ))}
+          </select>
+        </label>
+        {found < 0 && refining && (
+          <span className="note" role="status">
+            Looking for the frame of this link …
+          </span>
+        )}
+        {found < 0 && !refining && (
+          <span className="note warn">The frame of this link is not in this selection.</span>
+        )}
         {outside && (
           <span className="note warn" role="status">
             No match below this frame.
           </span>
         )}
         <span className="spacer" />
-        <Legend tree={tree} dark={dark} />
+        <Legend entries={colours.colouring.legend} palette={dark ? DARK : LIGHT} />
       </div>
       <FlameView
         tree={tree}
         zoom={Math.max(0, found)}
         scale={scale}
+        colouring={colours.colouring}
         union={union}
         upward={place.direction === 'up'}
         dark={dark}
         place={place}
         go={go}
+        onFunction={onFunction}
       />
       <p className="bar-bottom note">
         <span>{count(tree.n - 1)} frames</span>

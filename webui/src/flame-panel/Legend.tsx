@@ -1,17 +1,19 @@
-import { useMemo } from 'react';
-import { colourOfFunction, DARK, heaviestGroups, LIGHT } from '../flame/colours.ts';
-import type { FlameTree } from '../flame/tree.ts';
+import type { LegendEntry } from '../flame/colouring.ts';
+import type { Palette } from '../flame/palette.ts';
 import { percent } from '../selection/numbers.ts';
 
+const LONGEST = 6;
+const LEAST_SHARE = 0.005;
+
 /** The meaning of the commonest colours. */
-export function Legend({ tree, dark }: { tree: FlameTree; dark: boolean }) {
-  const groups = useMemo(() => heaviestGroups(tree, 6).filter((g) => g.share >= 0.005), [tree]);
+export function Legend({ entries, palette }: { entries: readonly LegendEntry[]; palette: Palette }) {
+  const shown = entries.slice(0, LONGEST).filter(({ share }) => share === null || share >= LEAST_SHARE);
   return (
     <ul className="legend" aria-label="colours">
-      {groups.map(({ group, example, share }) => (
-        <li key={group} title={`${group}: ${percent(share)} of self time`}>
-          <span className="swatch" style={{ background: colourOfFunction(example, dark ? DARK : LIGHT) }} />
-          <span className="text">{group}</span>
+      {shown.map(({ text, share, colour }) => (
+        <li key={text} title={share === null ? text : `${text}: ${percent(share)} of self time`}>
+          <span className="swatch" style={{ background: colour(palette) }} />
+          <span className="text">{text}</span>
         </li>
       ))}
     </ul>

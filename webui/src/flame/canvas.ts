@@ -5,9 +5,10 @@
  * It owns transient state (hover, scroll, the selected frame). The zoom belongs to the page, whose URL
  * stores it: a click requests a zoom through `onZoom`, and `show({ zoom })` applies it.
  */
-import { DARK, LIGHT } from './colours.ts';
+import type { Colouring } from './colouring.ts';
 import { findNode, nodeKey } from './identity.ts';
 import { paint } from './paint.ts';
+import { DARK, LIGHT } from './palette.ts';
 import { stepIn, stepLeft, stepMatch, stepOut, stepRight } from './steps.ts';
 import type { FlameTree } from './tree.ts';
 import { reaches, type Union } from './union.ts';
@@ -18,20 +19,24 @@ import {
   maxScroll,
   nodeAt,
   ROW_HEIGHT,
+  rowTop,
   type View,
 } from './view.ts';
 
 export interface FlameEvents {
-  /** -1 if the pointer is over no frame. Coordinates are the pointer's within the canvas. */
-  onHover(node: number, x: number, y: number): void;
+  /** -1 if the pointer is over no frame. `x`: of the pointer, `top`: of the frame's row, within the canvas. */
+  onHover(node: number, x: number, top: number): void;
   /** The frame that keys act on has changed. */
   onSelect(node: number): void;
   onZoom(node: number): void;
+  /** Whether the page had something to close or clear; if not, the graph shows all stacks. */
+  onEscape?(): boolean;
 }
 
 export interface Shown {
   tree: FlameTree;
   zoom: number;
+  colouring: Colouring;
   union: Union | null;
   upward: boolean;
   dark: boolean;
@@ -168,19 +173,25 @@ export class FlameCanvas {
   private draw(): void {
     if (this.shown === null) return;
     const began = performance.now();
-    const { tree, zoom, dark } = this.shown;
+    const { tree, zoom, colouring, dark } = this.shown;
     // If no match is visible, dimming all frames would only hide the colours.
     const outside = this.shown.union !== null && zoom > 0 && !reaches(this.shown.union, tree, zoom);
     const union = outside ? null : this.shown.union;
     const { view, selected, hovered } = this;
-    const scene = { tree, view, palette: dark ? DARK : LIGHT, union, selected, hovered };
+    const scene = { tree, view, palette: dark ? DARK : LIGHT, colouring, union, selected, hovered };
     const boxes = paint(this.context, scene, this.canvas.width / view.width);
     const { top, bottom } = hiddenBeyond(view, this.drawnTo);
-    this.box.toggleAttribute('data-more-above', top);
-    this.box.toggleAttribute('data-more-below', bottom);
+    this.hint('data-more-above', '▲', top);
+    this.hint('data-more-below', '▼', bottom);
     const at = performance.now();
     this.drawing = { boxes, milliseconds: at - began, at };
     if (this.firstAt === 0) this.firstAt = at;
+  }
+
+  /** A text at an edge of the canvas (flame.css), if rows are hidden beyond it. */
+  private hint(attribute: string, arrow: string, rows: number): void {
+    if (rows === 0) this.box.removeAttribute(attribute);
+    else this.box.setAttribute(attribute, `${arrow} ${rows} more ${rows === 1 ? 'row' : 'rows'}`);
   }
 
   private at(event: MouseEvent): number {
@@ -194,7 +205,7 @@ export class FlameCanvas {
       this.hovered = node;
       this.schedule();
     }
-    this.events.onHover(node, event.offsetX, event.offsetY);
+    this.events.onHover(node, event.offsetX, node < 0 ? 0 : rowTop(this.view, this.shown!.tree.depth[node]));
   };
 
   private readonly onMouseLeave = (): void => {
@@ -269,6 +280,10 @@ export class FlameCanvas {
         this.events.onZoom(tree.parent[zoom]);
         break;
       case 'Escape':
+        if (this.events.onEscape?.() === true) break;
+        this.select(0);
+        this.events.onZoom(0);
+        break;
       case 'Home':
         this.select(0);
         this.events.onZoom(0);

@@ -34,6 +34,11 @@ export function identities(tree: FlameTree): Identities {
   return known;
 }
 
+/** Keep identities that were computed elsewhere, in a worker. */
+export function rememberIdentities(tree: FlameTree, known: Identities): void {
+  memory.set(tree, known);
+}
+
 /** 16 hexadecimal digits; empty for the root, which needs no key. */
 export function nodeKey(tree: FlameTree, i: number): string {
   if (i <= 0) return '';

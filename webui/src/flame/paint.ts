@@ -1,6 +1,7 @@
 /** Draws a tree through a view onto a 2D context. */
-import { colourOf, type Palette } from './colours.ts';
+import type { Colouring } from './colouring.ts';
 import { shorten } from './names.ts';
+import type { Palette } from './palette.ts';
 import { nameOf, type FlameTree } from './tree.ts';
 import type { Union } from './union.ts';
 import { ROW_HEIGHT, walk, type View } from './view.ts';
@@ -9,7 +10,8 @@ export interface Scene {
   tree: FlameTree;
   view: View;
   palette: Palette;
-  /** Frames to highlight; null without a search or mark. */
+  colouring: Colouring;
+  /** Frames to highlight; null without a search or highlight. */
   union: Union | null;
   selected: number;
   /** -1: none. */
@@ -24,7 +26,7 @@ const GAP = 0.6;
 
 /** Returns the number of boxes drawn. `ratio` is device pixels per CSS pixel. */
 export function paint(context: CanvasRenderingContext2D, scene: Scene, ratio: number): number {
-  const { tree, view, palette, union } = scene;
+  const { tree, view, palette, colouring, union } = scene;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.fillStyle = palette.paper;
   context.fillRect(0, 0, view.width, view.height);
@@ -37,7 +39,7 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, ratio: nu
     frame(node, x, y, width, caller) {
       const lit = union !== null && tree.func[node] >= 0 && union.hit[tree.func[node]] === 1;
       if (lit) context.fillStyle = palette.match;
-      else context.fillStyle = caller || union !== null ? palette.dim : colourOf(tree, node, palette);
+      else context.fillStyle = caller || union !== null ? palette.dim : colouring.colourOf(node, palette);
       context.fillRect(x, y, Math.max(width - GAP, GAP), ROW_HEIGHT - 1);
       boxes++;
       if (width < MIN_LABEL_WIDTH) return;

@@ -27,7 +27,7 @@ export interface FlameTree {
   /** Number of nodes, ≥ 1. */
   n: number;
   functions: FlameFunction[];
-  /** Position in `functions`; -1 for the root, whatever function the server sends for it. */
+  /** Position in `functions`; -1 for the root of a whole tree, whatever function the server sends for it. */
   func: Int32Array;
   /** Preorder position of the caller; -1 for the root. */
   parent: Int32Array;
@@ -35,6 +35,8 @@ export interface FlameTree {
   total: Float64Array;
   /** Weight of samples whose leaf this node is. */
   self: Float64Array;
+  /** Weight of what the server has cut off below the node: total = self + cut + the callees' totals. */
+  cut: Float64Array;
   /** Left edge in the units of `total`; the root's is 0. */
   start: Float64Array;
   /** One past the last node of the subtree. */
@@ -54,13 +56,16 @@ export type FlameColumns = Pick<FlameTree, 'functions' | 'func' | 'parent' | 'to
 const MAX_DEPTH = 0xffff;
 /** Sums of doubles differ by rounding; a larger share of the root is an error. */
 const TOLERANCE = 1e-6;
+/** A smaller share of the root that a node lacks is a rounding error, not a cut. */
+const LEAST_CUT = 1e-9;
 
 /**
  * Check the columns and derive edges, extents and depths, in one pass.
  *
  * Drawing relies on the checked properties: preorder, descending siblings, children within their parent.
+ * `ofFunction`: the root is a frame of its function, not all stacks.
  */
-export function plant(columns: FlameColumns): FlameTree {
+export function plant(columns: FlameColumns, ofFunction = false): FlameTree {
   const { functions, func, parent, total, self } = columns;
   const n = total.length;
   if (n === 0) throw new BadFlame('the flame graph has no root');
@@ -69,6 +74,7 @@ export function plant(columns: FlameColumns): FlameTree {
   }
   if (parent[0] !== -1) throw new BadFlame('the first node is not the root');
 
+  const cut = new Float64Array(n);
   const start = new Float64Array(n);
   const end = new Uint32Array(n);
   const depth = new Uint16Array(n);
@@ -77,6 +83,13 @@ export function plant(columns: FlameColumns): FlameTree {
   const cursor: number[] = [];
   const latest: number[] = [];
   const slack = TOLERANCE * total[0];
+  const leastCut = LEAST_CUT * total[0];
+  const close = (next: number): void => {
+    const i = open.pop()!;
+    end[i] = next;
+    const lacking = total[i] - self[i] - (cursor[open.length] - start[i]);
+    if (lacking > leastCut) cut[i] = lacking;
+  };
   let maxDepth = 0;
 
   for (let i = 0; i < n; i++) {
@@ -88,7 +101,7 @@ export function plant(columns: FlameColumns): FlameTree {
     if (func[i] >= functions.length || (func[i] < 0 && i > 0)) {
       throw new BadFlame(`node ${i} names function ${func[i]} of ${functions.length}`);
     }
-    while (open.length > 0 && open[open.length - 1] !== parent[i]) end[open.pop()!] = i;
+    while (open.length > 0 && open[open.length - 1] !== parent[i]) close(i);
     const k = open.length;
     if (i > 0) {
       if (k === 0) throw new BadFlame(`node ${i} does not follow its caller ${parent[i]}`);
@@ -108,9 +121,9 @@ export function plant(columns: FlameColumns): FlameTree {
     cursor[k] = start[i];
     latest[k] = Infinity;
   }
-  while (open.length > 0) end[open.pop()!] = n;
-  func[0] = -1;
-  return { n, functions, func, parent, total, self, start, end, depth, maxDepth };
+  while (open.length > 0) close(n);
+  if (!ofFunction) func[0] = -1;
+  return { n, functions, func, parent, total, self, cut, start, end, depth, maxDepth };
 }
 
 /** The display name of node i. */

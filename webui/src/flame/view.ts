@@ -42,7 +42,7 @@ export function maxScroll(view: View, deepest: number): number {
 export interface Boxes {
   /** A frame at least MIN_WIDTH wide. `caller`: one of the frames above the zoomed node. */
   frame(node: number, x: number, y: number, width: number, caller: boolean): void;
-  /** All remaining callees of a node, each too thin to draw. */
+  /** All remaining callees of a node, each too thin to draw, or cut off. */
   sliver(x: number, y: number, width: number): void;
 }
 
@@ -53,7 +53,7 @@ export interface Boxes {
  * first sibling too thin to see all later ones are skipped (they are sorted by descending weight).
  */
 export function walk(tree: FlameTree, view: View, boxes: Boxes): void {
-  const { start, end, depth, total, self, parent } = tree;
+  const { start, end, depth, total, self, cut, parent } = tree;
   const { zoom, width } = view;
   const first = Math.floor(view.scroll / ROW_HEIGHT);
   const last = Math.floor((view.scroll + view.height) / ROW_HEIGHT);
@@ -82,6 +82,9 @@ export function walk(tree: FlameTree, view: View, boxes: Boxes): void {
       i = end[i];
     } else {
       if (d >= first) boxes.frame(i, x, rowTop(view, d), w, false);
+      const lacking = cut[i] * scale;
+      if (lacking > 0.3 && d + 1 >= first && d + 1 <= last)
+        boxes.sliver(x + w - self[i] * scale - lacking, rowTop(view, d + 1), lacking);
       i++;
     }
   }
@@ -124,10 +127,11 @@ export function deepestDrawn(tree: FlameTree, view: View): number {
   return deepest;
 }
 
-/** At which edges of the canvas rows are hidden, for a tree drawn down to this depth. */
-export function hiddenBeyond(view: View, deepest: number): { top: boolean; bottom: boolean } {
-  const root = view.scroll > 0;
-  const leaves = maxScroll(view, deepest) > view.scroll;
+/** How many rows are hidden beyond the canvas' edges, also in part, for a tree drawn down to this depth. */
+export function hiddenBeyond(view: View, deepest: number): { top: number; bottom: number } {
+  const rows = (pixels: number): number => Math.max(0, Math.ceil(pixels / ROW_HEIGHT));
+  const root = rows(view.scroll);
+  const leaves = rows(maxScroll(view, deepest) - view.scroll);
   return view.upward ? { top: leaves, bottom: root } : { top: root, bottom: leaves };
 }
 

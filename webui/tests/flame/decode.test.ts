@@ -1,49 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { decodeFlame } from '../../src/flame/decode.ts';
 import { BadFlame } from '../../src/flame/tree.ts';
+import { encode as encodeColumns } from './encode.ts';
 import { columns } from './grow.ts';
 
 const COLUMNS = columns(100, [
   [0, 'größe', 60],
   [1, 'λ', 60],
 ]);
+COLUMNS.functions.forEach((f, k) => Object.assign(f, { file: 'm.c', effective: [null, 12.5][k] }));
 
-/** What the server writes, built here by hand from the layout in decode.ts. */
 function encode(): ArrayBuffer {
-  const texts = ['m.c', 'app', 'full', 'user'];
-  const { functions } = COLUMNS;
-  const names = functions.map((one) => one.name);
-  const json = new TextEncoder().encode(JSON.stringify({ names, texts, pruned: { nodes: 3, share: 0.01 } }));
-  const padded = Math.ceil(json.length / 8) * 8;
-  const n = COLUMNS.total.length;
-  const f = functions.length;
-  const buffer = new ArrayBuffer(24 + padded + 24 * n + 32 * f);
-  const view = new DataView(buffer);
-  new Uint8Array(buffer).set(new TextEncoder().encode('FPFL'));
-  [3, n, f, padded, 0].forEach((v, k) => view.setUint32(4 + 4 * k, v, true));
-  new Uint8Array(buffer, 24, padded).fill(0x20).set(json);
-  let at = 24 + padded;
-  const floats = (values: Iterable<number>) => {
-    for (const value of values) {
-      view.setFloat64(at, value, true);
-      at += 8;
-    }
-  };
-  const integers = (values: Iterable<number>) => {
-    for (const value of values) {
-      view.setInt32(at, value, true);
-      at += 4;
-    }
-  };
-  floats(COLUMNS.total);
-  floats(COLUMNS.self);
-  floats([NaN, 12.5]);
-  integers(COLUMNS.parent.map((parent, i) => (i === 0 ? 0 : i - parent)));
-  integers(COLUMNS.func);
-  integers(functions.map((one) => one.id));
-  for (const text of texts) integers(functions.map(() => texts.indexOf(text)));
-  integers(functions.map(() => -1));
-  return buffer;
+  return encodeColumns(COLUMNS, { pruned: { nodes: 3, share: 0.01 } });
 }
 
 /** The first name and the comma behind it become spaces. */

@@ -176,11 +176,13 @@ it('counts the rows that have anything to be seen', () => {
   expect(deepestDrawn(thin, WHOLE)).toBe(1);
 });
 
-it('tells beyond which edges rows go on', () => {
+it('tells how many rows are beyond the edges', () => {
   const view = { ...WHOLE, height: 2 * ROW_HEIGHT };
-  expect(hiddenBeyond(WHOLE, 2)).toEqual({ top: false, bottom: false });
-  expect(hiddenBeyond(view, 3)).toEqual({ top: false, bottom: true });
-  expect(hiddenBeyond({ ...view, upward: true }, 3)).toEqual({ top: true, bottom: false });
-  expect(hiddenBeyond({ ...view, scroll: 5 }, 3)).toEqual({ top: true, bottom: true });
-  expect(hiddenBeyond({ ...view, scroll: 2 * ROW_HEIGHT }, 3)).toEqual({ top: true, bottom: false });
+  expect(hiddenBeyond(WHOLE, 2)).toEqual({ top: 0, bottom: 0 });
+  expect(hiddenBeyond(view, 3)).toEqual({ top: 0, bottom: 2 });
+  expect(hiddenBeyond({ ...view, upward: true }, 3)).toEqual({ top: 2, bottom: 0 });
+  expect(hiddenBeyond({ ...view, scroll: 5 }, 3)).toEqual({ top: 1, bottom: 2 });
+  expect(hiddenBeyond({ ...view, scroll: 2 * ROW_HEIGHT }, 3)).toEqual({ top: 2, bottom: 0 });
+  // The canvas can show the deepest row beyond what is drawn there.
+  expect(hiddenBeyond({ ...view, scroll: 4 * ROW_HEIGHT }, 3)).toEqual({ top: 4, bottom: 0 });
 });

@@ -105,7 +105,7 @@ export function FindField({ place, go, invalid, union, tree, kept, pruned }: Pro
       )}
       {place.mark !== '' && (
         <button type="button" onClick={() => go({ mark: '' })}>
-          Clear the mark
+          Clear highlight
         </button>
       )}
     </div>

@@ -1,0 +1,3 @@
+import { serveDecoding, type Port } from './decodeService.ts';
+
+serveDecoding(self as unknown as Port);
