@@ -60,6 +60,8 @@ export function CommandPalette({ close }: { close: () => void }) {
     else if (event.key === 'ArrowUp') setAt((current - 1 + options.length) % Math.max(1, options.length));
     else if (event.key === 'Enter' && options[current])
       open(options[current], event.ctrlKey || event.metaKey);
+    else if (event.key === 'Escape')
+      dialog.current!.close(); // the browser would clear the field first
     else return;
     event.preventDefault();
   };

@@ -17,7 +17,7 @@ export function GroupKeys({ title, place, go }: Props) {
   const keys = keysOf(place.by);
   const set = (by: string): void => go({ by, find: '' });
   return (
-    <span className="keys" role="group" aria-label={title.toLowerCase()}>
+    <span className="row-keys" role="group" aria-label={title.toLowerCase()}>
       <span className="keys-title">{title}</span>
       {keys.map((key, at) => (
         <span key={key} className="chip key">
@@ -68,7 +68,11 @@ export function GroupKeys({ title, place, go }: Props) {
       {keys.length < MOST_KEYS && (
         <Popover
           label="add a key"
-          button="+"
+          button={
+            <>
+              + <span className="sr-only">add a key</span>
+            </>
+          }
           buttonClass="chip add"
           title="add a key: one row for each combination"
         >
