@@ -54,7 +54,7 @@ proto: $(VENV)/.dev ## regenerate the stubs beside the .proto files
 
 web: $(STATIC) ## build the web UI into the API's package
 
-bench-%: $(VENV)/.dev ## measure: bench-gateway, bench-overhead, bench-store, bench-coverage, bench-symbolizer, bench-models, bench-lake
+bench-%: $(VENV)/.dev ## measure: bench-gateway, bench-overhead, bench-store, bench-coverage, bench-symbolizer, bench-models, bench-lake, bench-ui
 	@$(BIN)/python -m benchmarks.$* $(ARGS)
 
 bench-smallest: $(VENV)/.dev $(STATIC) ## every benchmark at its smallest size: does it work (ARGS="store lake")

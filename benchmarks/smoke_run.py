@@ -21,7 +21,8 @@ from typing import Final
 from benchmarks.size import SKIPPED, Size
 
 NAMES: Final = (
-    "store", "start", "overhead", "soak", "coverage", "symbolizer", "gateway", "unwind", "agreement", "lake", "models",
+    "store", "start", "overhead", "soak", "coverage", "symbolizer", "gateway", "unwind", "agreement", "ui", "lake",
+    "models",
 )  # fmt: skip
 """The longest first, so that the CPUs end together."""
 _LONGEST_S: Final = 300.0

@@ -17,6 +17,8 @@ interface Props {
   union: Union | null;
   upward: boolean;
   dark: boolean;
+  /** Whether `self` of the tree's nodes is CPU time; not in trees of callers. */
+  hasSelf?: boolean;
   onSelect(node: number): void;
   onZoom(node: number): void;
   /** Whether the page had something to close or clear; if not, the graph shows all stacks. */
@@ -31,7 +33,7 @@ interface Hover {
 }
 
 export function FlameBox(props: Props) {
-  const { label, tree, zoom, scale, colouring, union, upward, dark } = props;
+  const { label, tree, zoom, scale, colouring, union, upward, dark, hasSelf = true } = props;
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const own = useRef<FlameCanvas | null>(null);
@@ -70,7 +72,7 @@ export function FlameBox(props: Props) {
         aria-label={`${label} Arrow keys move between frames, Enter zooms, Backspace zooms out, Escape clears the highlight or shows all.`}
       />
       {hover && hover.node < tree.n && (
-        <Tooltip tree={tree} node={hover.node} x={hover.x} top={hover.top} scale={scale} />
+        <Tooltip tree={tree} node={hover.node} x={hover.x} top={hover.top} scale={scale} hasSelf={hasSelf} />
       )}
     </div>
   );

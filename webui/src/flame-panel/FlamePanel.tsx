@@ -34,7 +34,10 @@ interface FlameQuery {
   data: FlameAnswer<FlameSummary> | undefined;
   error: Error | null;
   refetch(): unknown;
-  /** Lighter frames are still being requested: a frame that is missing may come with them. */
+  /**
+   * Lighter frames are still being requested: a frame that is missing may come with them. Undefined if the query has
+   * one answer only, without refinement.
+   */
   refining?: boolean;
 }
 
@@ -56,7 +59,7 @@ export function FlamePanel({ flame, ...rest }: Props) {
   return (
     <section className="panel flame" aria-label="flame graph">
       {flame.data ? (
-        <Graph answer={flame.data} refining={flame.refining ?? false} {...rest} />
+        <Graph answer={flame.data} refining={flame.refining} {...rest} />
       ) : flame.error ? (
         <Failure error={flame.error} retry={() => void flame.refetch()} place={place} go={go} />
       ) : (
@@ -75,7 +78,7 @@ function Graph({
   dark,
   price,
   onFunction,
-}: Omit<Props, 'flame'> & { answer: FlameAnswer<FlameSummary>; refining: boolean }) {
+}: Omit<Props, 'flame'> & { answer: FlameAnswer<FlameSummary>; refining: boolean | undefined }) {
   const { tree, head } = answer;
   const scale = useMemo(
     () =>
@@ -154,7 +157,10 @@ function Graph({
         {random && covered < 0.9995 && (
           <span> · estimates for the {coverage(covered)} of the range with data</span>
         )}
-        {head.pruned.nodes > 0 && (
+        {head.pruned.nodes > 0 && refining !== undefined && (
+          <span> · {count(head.pruned.nodes)} more, too thin to see, are loaded when you zoom in</span>
+        )}
+        {head.pruned.nodes > 0 && refining === undefined && (
           <span title="The table includes them.">
             {' '}
             · {count(head.pruned.nodes)} lighter frames are omitted: {percent(head.pruned.share)} of the time

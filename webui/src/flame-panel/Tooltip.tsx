@@ -12,13 +12,14 @@ interface Props {
   x: number;
   top: number;
   scale: FrameScale;
+  hasSelf: boolean;
 }
 
 const OFFSET = 16;
 const GAP = 6;
 
 /** Name, binary, total and self of the hovered frame, below or above its row. The details have the rest. */
-export function Tooltip({ tree, node, x, top, scale }: Props) {
+export function Tooltip({ tree, node, x, top, scale, hasSelf }: Props) {
   const box = useRef<HTMLDivElement>(null);
   // Moved after layout and before paint: its size decides on which side of the row it fits.
   useLayoutEffect(() => {
@@ -41,10 +42,14 @@ export function Tooltip({ tree, node, x, top, scale }: Props) {
         <dd>
           <Share tree={tree} node={node} weight={tree.total[node]} scale={scale} />
         </dd>
-        <dt>self</dt>
-        <dd>
-          <Share tree={tree} node={node} weight={tree.self[node]} scale={scale} />
-        </dd>
+        {hasSelf && (
+          <>
+            <dt>self</dt>
+            <dd>
+              <Share tree={tree} node={node} weight={tree.self[node]} scale={scale} />
+            </dd>
+          </>
+        )}
       </dl>
     </div>
   );

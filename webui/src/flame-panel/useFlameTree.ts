@@ -75,13 +75,14 @@ export function useFlameTree(
     enabled: enabled && wantsWhole,
     ...common,
   });
+  const loadsWhole = wantsWhole && all.isPending && all.error === null;
   const subtrees = useQueries({
     queries: requested.paths.map((path) => {
       const query = { ...question, min_share, root: path.join(',') };
       return {
         queryKey: ['/api/v1/flame', query],
         queryFn: ({ signal }: { signal: AbortSignal }) => askFlame(query, signal),
-        enabled: enabled && !wantsWhole,
+        enabled,
         ...common,
       };
     }),
@@ -92,23 +93,24 @@ export function useFlameTree(
   const trees = useMemo(() => subtrees.map(({ data }) => data?.tree), [of, version]);
 
   const base = wantsWhole && all.data !== undefined ? all.data : coarse.data;
-  const finer = base === coarse.data ? trees : NOTHING;
   const shown = useMemo(() => {
     if (base === undefined) return undefined;
     const refinements: Refinement[] = requested.paths.flatMap((path, k) => {
-      const tree = finer[k];
+      const tree = trees[k];
       return tree ? [{ path, tree }] : [];
     });
-    return { head: base.head, tree: refined(base.tree, refinements) };
-  }, [base, finer, requested.paths]);
+    const tree = refined(base.tree, refinements);
+    const { pruned } = base.head;
+    const nodes = Math.max(0, pruned.nodes - (tree.n - base.tree.n));
+    return { head: { ...base.head, pruned: { ...pruned, nodes } }, tree };
+  }, [base, trees, requested.paths]);
 
   const isPlaceholderData = coarse.isPlaceholderData && base === coarse.data;
   // A subtree that failed is not requested again: the graph shows what it has.
   const next = useMemo(() => {
-    if (shown === undefined || isPlaceholderData || base !== coarse.data) return null;
-    if (pending) return null;
+    if (shown === undefined || isPlaceholderData || pending || loadsWhole) return null;
     return missing(shown.tree, node, width, requested.paths);
-  }, [shown, isPlaceholderData, base, coarse.data, pending, node, width, requested.paths]);
+  }, [shown, isPlaceholderData, pending, loadsWhole, node, width, requested.paths]);
   useEffect(() => {
     if (next === null) return;
     if (next === 'whole') {
@@ -117,7 +119,7 @@ export function useFlameTree(
       setRequested({ ...requested, paths: [...requested.paths, next] });
   }, [next, requested]);
 
-  const refining = !isPlaceholderData && (pending || (wantsWhole && all.isPending && all.error === null));
+  const refining = !isPlaceholderData && (pending || loadsWhole);
   // While a frame that is not among the visible ones is on its way, the graph stays as it was.
   const latest = useRef<Answer | undefined>(undefined);
   const lacks = shown !== undefined && (refining || next !== null) && findNode(shown.tree, node) < 0;
@@ -145,5 +147,3 @@ async function askFlame(query: QueryOf<'/api/v1/flame'>, signal: AbortSignal): P
   const reply = api.GET('/api/v1/flame', { params: { query }, headers, parseAs: 'arrayBuffer', signal });
   return decodeAside<FlameSummary>(await answerOf<ArrayBuffer>(reply, signal));
 }
-
-const NOTHING: readonly (Refinement['tree'] | undefined)[] = [];

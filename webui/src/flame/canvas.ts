@@ -124,9 +124,11 @@ export class FlameCanvas {
     const { tree } = this.shown!;
     this.selected = node;
     const top = tree.depth[node] * ROW_HEIGHT;
-    if (top < this.view.scroll) this.scrollTo(top);
-    else if (top + ROW_HEIGHT > this.view.scroll + this.view.height)
-      this.scrollTo(top + ROW_HEIGHT - this.view.height);
+    // One more row, because the hint at the edge covers one.
+    const first = top - ROW_HEIGHT;
+    const last = top + 2 * ROW_HEIGHT;
+    if (first < this.view.scroll) this.scrollTo(first);
+    else if (last > this.view.scroll + this.view.height) this.scrollTo(last - this.view.height);
     this.events.onSelect(node);
     this.schedule();
   }

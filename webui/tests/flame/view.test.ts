@@ -12,8 +12,8 @@ import {
   walk,
   type View,
 } from '../../src/flame/view.ts';
-import type { FlameTree } from '../../src/flame/tree.ts';
-import { randomTree, tree } from './grow.ts';
+import { plant, type FlameTree } from '../../src/flame/tree.ts';
+import { columns, randomTree, tree } from './grow.ts';
 
 interface Box {
   node: number;
@@ -76,6 +76,17 @@ describe('walk', () => {
     expect(boxes.map((b) => b.node)).toEqual([0, 1]);
     expect(slivers).toBe(0); // 0.09 px together: not even a hair
     expect(drawn(thin, WHOLE).slivers).toBe(1);
+  });
+
+  it('shows what was cut off as a sliver below its caller', () => {
+    const cut = columns(1000, [
+      [0, 'main', 800],
+      [1, 'parse', 300],
+    ]);
+    cut.self[1] -= 200; // main: parse 300, self 300, and 200 cut off
+    const slivers: number[][] = [];
+    walk(plant(cut), WHOLE, { frame: () => undefined, sliver: (...box) => slivers.push(box) });
+    expect(slivers).toEqual([[300, 2 * ROW_HEIGHT, 200]]);
   });
 
   it('draws every frame that is wide enough and in sight, and no other', () => {

@@ -26,6 +26,7 @@ import { AboutNumbers } from './AboutNumbers.tsx';
 import { callersOf } from './drawerQueries.ts';
 import { FindField } from './FindField.tsx';
 import { FunctionDrawer } from './FunctionDrawer.tsx';
+import { SandwichPanel } from './SandwichPanel.tsx';
 import { useTable } from './queries.ts';
 import './explore.css';
 
@@ -34,6 +35,12 @@ const VIEWS = [
   { value: 'both', text: 'Both' },
   { value: 'flame', text: 'Flame graph' },
 ] as const;
+/** Needs a function. */
+const SANDWICH = {
+  value: 'sandwich',
+  text: 'Callers and callees',
+  title: 'of the chosen function, in all stacks',
+} as const;
 
 export function ExplorePage() {
   const [place, go] = usePlace(EXPLORE);
@@ -41,14 +48,16 @@ export function ExplorePage() {
   const dark = useDark();
   const status = useStatus();
   const hasTable = place.view === 'table' || place.view === 'both';
-  const hasFlame = place.view === 'flame' || place.view === 'both';
+  const hasFlame = place.view !== 'table';
+  const sandwich = place.view === 'sandwich';
+  const views = place.fn === 0 && !sandwich ? VIEWS : [...VIEWS, SANDWICH];
   const [intent, setIntent] = useState(false);
   const onIntent = useCallback(() => setIntent(true), []);
   const table = useTable(place, hasTable, intent || place.find !== '' || place.sort !== '-self');
   const query = selectionOf(place, asOf);
   const flame = useFlameTree(query, innerWidth, place.node, {
     enabled: hasFlame,
-    whole: place.find !== '' || place.mark !== '',
+    whole: sandwich || place.find !== '' || place.mark !== '',
   });
   const [split, setSplit] = usePreference<number>('table-width', SPLIT);
   const answer = (hasTable ? table.data?.answer : undefined) ?? (hasFlame ? flame.data?.head : undefined);
@@ -132,7 +141,12 @@ export function ExplorePage() {
         />
         <AboutNumbers totals={answer?.totals} unit={answer?.selection.unit} campaign={place.campaign} />
         <span className="spacer" />
-        <Segments label="view" value={place.view} options={VIEWS} onChange={(view) => go({ view })} />
+        <Segments
+          label="view"
+          value={place.view}
+          options={views}
+          onChange={(view) => go({ view, node: '' })}
+        />
       </div>
       {empty ? (
         <section className="panel" aria-label="no results">
@@ -173,12 +187,26 @@ export function ExplorePage() {
               what="the flame graph"
               shown={{ place, go }}
             >
-              {() => (
-                <FlamePanel place={place} go={go} flame={flame} union={union} dark={dark} price={price} />
-              )}
+              {(answer) =>
+                sandwich ? (
+                  <SandwichPanel answer={answer} place={place} go={go} dark={dark} price={price} />
+                ) : (
+                  <FlamePanel
+                    place={place}
+                    go={go}
+                    flame={flame}
+                    union={union}
+                    dark={dark}
+                    price={price}
+                    onFunction={(fn) => go({ fn, node: '', view: 'sandwich' })}
+                  />
+                )
+              }
             </Answered>
           )}
-          {place.fn !== 0 && <FunctionDrawer id={place.fn} place={place} go={go} price={price} />}
+          {place.fn !== 0 && !sandwich && (
+            <FunctionDrawer id={place.fn} place={place} go={go} price={price} />
+          )}
         </div>
       )}
     </SelectionPage>
@@ -189,10 +217,10 @@ export function ExplorePage() {
 const SPLIT = 42;
 
 /** Closes what the reader has opened last: the function's panel, then the highlight and the search. */
-function useEscape({ fn, mark, find }: ExplorePlace, go: Go): void {
+function useEscape({ fn, mark, find, view }: ExplorePlace, go: Go): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
-      if (event.key !== 'Escape' || (fn === 0 && mark === '' && find === '')) return;
+      if (event.key !== 'Escape' || view === 'sandwich' || (fn === 0 && mark === '' && find === '')) return;
       const target = event.target as HTMLElement;
       if (target.closest('input, select, textarea') || document.querySelector('dialog[open], :popover-open'))
         return;
@@ -203,5 +231,5 @@ function useEscape({ fn, mark, find }: ExplorePlace, go: Go): void {
     // Before the flame graph, whose Escape shows all stacks.
     addEventListener('keydown', onKeyDown, { capture: true });
     return () => removeEventListener('keydown', onKeyDown, { capture: true });
-  }, [fn, mark, find, go]);
+  }, [fn, mark, find, view, go]);
 }

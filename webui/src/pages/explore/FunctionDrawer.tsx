@@ -155,6 +155,9 @@ function Actions({ id, name, place, go }: { id: number; name: string; place: Exp
           Show in flame graph
         </button>
       )}
+      <button type="button" onClick={() => go({ view: 'sandwich', node: '', find: '', mark: '' })}>
+        Callers and callees
+      </button>
       <button type="button" onClick={() => go({ focus: exactly, node: '' })}>
         Keep stacks containing it
       </button>
