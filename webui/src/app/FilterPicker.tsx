@@ -79,6 +79,7 @@ export function FilterPicker({ place, go, close }: Props) {
       <div className="values">
         <input
           type="search"
+          data-first
           value={typed}
           role="combobox"
           aria-expanded="true"

@@ -23,7 +23,12 @@ export function GroupKeys({ title, place, go }: Props) {
         <span key={key} className="chip key">
           <Popover
             label={`key ${key}`}
-            button={key}
+            button={
+              <>
+                <span className="sr-only">key </span>
+                {key}
+              </>
+            }
             title="replace this key, or move it"
             buttonClass="key-name"
           >
