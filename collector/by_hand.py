@@ -7,13 +7,13 @@ from uuid import UUID
 from sqlalchemy import Engine
 
 from collector import schedule_round, sweep, visit_records
-from collector.default_campaign import BY_HAND, ensure_by_hand
+from collector.default_campaign import ensure_by_hand
 from collector.plan import NO_COUNTERS, deadline_s, plan_message
 from collector.schedule_round import ScheduledVisit
 from collector.visit import Visitor, VisitResult
 from storage import inventory, visit_history, visits
 from storage.archive import Archive
-from storage.campaigns import Counted, EventPlan
+from storage.campaigns import BY_HAND, Counted, EventPlan
 from storage.visit_history import Ingestion
 
 

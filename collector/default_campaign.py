@@ -3,11 +3,8 @@
 from sqlalchemy import Connection
 
 from storage import campaigns
-from storage.campaigns import FLEET, Campaign, Definition, EventPlan, State
+from storage.campaigns import BY_HAND, FLEET, Campaign, Definition, EventPlan, State
 from storage.errors import UnknownCampaign
-
-BY_HAND = "by-hand"
-"""Campaign of visits on request; it draws no rounds, so its visits do not enter the fleet's figures."""
 
 DEFAULT_CAMPAIGN = Definition(
     name=FLEET,

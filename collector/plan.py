@@ -1,14 +1,13 @@
 """The plan sent to a gateway for one visit, from a campaign's plan."""
 
 from collections.abc import Sequence
-from itertools import groupby
 from math import isfinite
 from uuid import UUID
 
 from collector.errors import BadPlan
 from collector.event_names import COUNTS_TIME, why_not
 from fleetpb import gateway_pb2
-from storage.campaigns import Counted, EventPlan
+from storage.campaigns import Counted, EventPlan, window_s
 
 TTL_S = 10.0
 """A plan that waited this long in a machine's queue expires: its window would be at another time."""
@@ -21,12 +20,6 @@ MOST_COUNTERS = 64
 MOST_CGROUPS = 16
 """A gateway's default limits; if its operator set lower ones, the response reports the change."""
 NO_COUNTERS = Counted()
-
-
-def window_s(events: Sequence[EventPlan]) -> float:
-    """Seconds that the events take: those of one turn run in parallel, turns one after the other."""
-    by_turn = groupby(sorted(events, key=lambda event: event.turn), key=lambda event: event.turn)
-    return sum(max(event.duration_ms for event in turn) for _, turn in by_turn) / 1000
 
 
 def deadline_s(events: Sequence[EventPlan]) -> float:

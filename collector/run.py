@@ -16,7 +16,7 @@ import numpy as np
 import structlog
 from sqlalchemy import Engine
 
-from collector import sweep
+from collector import requested_visits, sweep
 from collector.blocking_executor import TRANSIENT_ERRORS, BlockingExecutor, pause
 from collector.default_campaign import ensure_default_campaign
 from collector.description_refresh import DescriptionRefresher
@@ -51,7 +51,7 @@ class Pace:
 
     concurrent_visits: int = 32
     look_s: float = 1.0
-    """Between checks for a campaign whose round has begun."""
+    """Between checks for a campaign whose round has begun, and for requested visits."""
     sweep_s: float = 15.0
     lease_s: float = 20.0
     """If a collector does not renew its lease for this long, another's sweep ends its visits as lost."""
@@ -146,6 +146,12 @@ class Collector:
                 self._repeat(
                     "draw", self.pace.look_s, stop, lambda: self._draw(executor, visit_runner, lease)
                 ),
+                self._repeat(
+                    "requests",
+                    self.pace.look_s,
+                    stop,
+                    lambda: self._take_requests(executor, visit_runner, lease),
+                ),
                 self._repeat("describe", self.pace.describe_s, stop, refresher.look),
                 self._repeat(
                     "sweep",
@@ -220,6 +226,12 @@ class Collector:
             late_s = (self._now() - round_start(number, campaign.definition.period_s)).total_seconds()
             self.watcher(RoundDrawn(campaign.name, number, len(scheduled_visits), max(late_s, 0.0)))
             visit_runner.schedule(scheduled_visits)
+
+    async def _take_requests(
+        self, executor: BlockingExecutor, visit_runner: VisitRunner, lease: Lease
+    ) -> None:
+        """Make the visits that were requested over the API."""
+        visit_runner.schedule(await executor.run(requested_visits.claim, self.engine, lease))
 
     def _campaigns(self) -> list[Campaign]:
         with self.engine.connect() as connection:

@@ -21,6 +21,7 @@ from collector.schedule import round_at, round_start, scatter
 from storage import campaigns, coverage, inventory, thinning, visits
 from storage.campaigns import Campaign
 from storage.inventory import Machine
+from storage.machine_selection import is_selected
 from storage.schema import BY_HAND
 from storage.visits import DrawnVisit
 
@@ -75,7 +76,7 @@ def draw_round(
     if not campaigns.begin_round(connection, campaign.campaign_id, number, period_s):
         return None
     chosen = {
-        m.machine_id: m for m in inventory.machines(connection) if _selected(m, definition.select_machines)
+        m.machine_id: m for m in inventory.machines(connection) if is_selected(m, definition.select_machines)
     }
     start, end = (
         max(now, round_start(number, definition.period_s)),
@@ -215,19 +216,6 @@ def _note_populations(
             {stratum_id: len(strata[density][stratum_id]) for stratum_id, _ in members},
             [hour for hour, of_hour in dense.items() if of_hour == density],
         )
-
-
-def _selected(machine: Machine, wanted: Mapping[str, str]) -> bool:
-    """Whether the machine has all the labels; fields of the inventory count as labels (DIGEST G20)."""
-    labels = {
-        **machine.labels,
-        "machine": machine.name,
-        "datacenter": machine.datacenter,
-        "cluster": machine.cluster,
-        "platform": machine.platform,
-        "kernel": machine.kernel,
-    }
-    return all(labels.get(name) == value for name, value in wanted.items())
 
 
 def _by_stratum(

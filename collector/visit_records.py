@@ -19,7 +19,7 @@ from storage.archive import Archive, capture_key
 from storage.campaigns import Campaign, State
 from storage.captures import NewCapture
 from storage.errors import ArchiveError, VisitEnded
-from storage.schema import Outcome
+from storage.schema import BY_HAND, Outcome
 from storage.visits import DrawnVisit
 
 
@@ -38,7 +38,7 @@ def open_visit(engine: Engine, scheduled: ScheduledVisit, now: datetime) -> str 
     """Record that the call begins now; a sentence if the campaign has stopped or the visit has ended before."""
     with engine.begin() as connection:
         campaign = campaigns.get(connection, scheduled.campaign.name)
-        if campaign.state != State.RUNNING:
+        if campaign.state != State.RUNNING and scheduled.visit.round != BY_HAND:
             return f"The campaign was {campaign.state} before the machine was called."
         if not visits.begin(connection, scheduled.visit_id, now):
             return (

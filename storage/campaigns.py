@@ -1,9 +1,10 @@
 """Campaigns: which machines to visit, how often, and what to sample (DIGEST G2, G4, G20)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from itertools import groupby
 from typing import Any
 
 from sqlalchemy import Connection, Row, func, or_, select, update
@@ -17,6 +18,8 @@ LONGEST_LEAD_S = 86_400.0
 """A round further ahead was drawn by a wrong clock; it does not block later draws."""
 FLEET = "fleet"
 """The standing campaign, the default of selections."""
+BY_HAND = "by-hand"
+"""Campaign of visits on request; it draws no rounds, so its visits do not enter the fleet's figures."""
 
 
 class State(StrEnum):
@@ -42,6 +45,12 @@ class EventPlan:
     stacks: bool = True
     turn: int = 0
     """Events with the same turn are sampled together, the turns one after the other."""
+
+
+def window_s(events: Sequence[EventPlan]) -> float:
+    """Seconds that the events take: those of one turn run in parallel, turns one after the other."""
+    by_turn = groupby(sorted(events, key=lambda event: event.turn), key=lambda event: event.turn)
+    return sum(max(event.duration_ms for event in turn) for _, turn in by_turn) / 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +144,8 @@ def create_or_update(connection: Connection, definition: Definition) -> Campaign
 
 def get(connection: Connection, name: str) -> Campaign:
     """The campaign of this name. Raises `UnknownCampaign`."""
+    if "\0" in name:  # PostgreSQL takes no such text
+        raise _unknown(name)
     row = connection.execute(select(campaign).where(campaign.c.name == name)).one_or_none()
     if row is None:
         raise _unknown(name)

@@ -48,6 +48,12 @@ def release(connection: Connection, collector_id: UUID) -> None:
     connection.execute(delete(collector_lease).where(collector_lease.c.collector_id == collector_id))
 
 
+def running(connection: Connection) -> bool:
+    """Whether a collector holds a lease that has not expired."""
+    alive = collector_lease.c.alive_until >= func.clock_timestamp()
+    return bool(connection.scalar(select(select(collector_lease.c.collector_id).where(alive).exists())))
+
+
 def orphans(
     connection: Connection, judge: UUID, length: timedelta, *, limit: int, beyond: Sequence[UUID] = ()
 ) -> list[Orphan]:

@@ -85,7 +85,7 @@ class FactWriter:
             {
                 "period_s": 10,
                 "visits_per_round": 1,
-                "plan": [],
+                "plan": [{"event": "cpu", "duration_ms": 5000, "rate_hz": 99.0}],
                 "failure_threshold": 0.5,
                 "failure_window": 20,
             },

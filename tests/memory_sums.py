@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 
 from services.api.app import CONCURRENT_QUERIES
+from services.api.profiles.disassembly import CONCURRENT_LISTINGS
 from services.api.symbols import CONCURRENT_TREES
 from services.configuration.settings import Settings
+from services.disassembly.service import MEMORY_BYTES
 from services.symbols.source_tree import CHILD_BYTES
 from symbolizer.inspection.inspector import InspectionLimits
 
@@ -21,4 +23,6 @@ def api_bytes(environment: Mapping[str, object]) -> int:
     decoded_cells = given("query_bytes") // 8
     inspections = given("concurrent_inspections") * InspectionLimits().memory_bytes
     archives = CONCURRENT_TREES * CHILD_BYTES
-    return itself + questions + decoded_cells + given("response_cache_bytes") + inspections + archives
+    listings = CONCURRENT_LISTINGS * MEMORY_BYTES
+    caches = decoded_cells + given("response_cache_bytes")
+    return itself + questions + caches + inspections + archives + listings

@@ -19,5 +19,5 @@ export default defineConfig({
     proxy: Object.fromEntries(['/api', '/login', '/logout'].map((path) => [path, 'http://127.0.0.1:8000'])),
   },
   // No test file leaves anything behind: a process for each of them took four times as long as all tests.
-  test: { include: ['tests/**/*.test.ts'], environment: 'node', isolate: false },
+  test: { include: ['tests/**/*.test.ts'], environment: 'node', isolate: false, testTimeout: 60_000 },
 });

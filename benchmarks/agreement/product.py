@@ -11,10 +11,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from collector import by_hand
-from collector.default_campaign import BY_HAND
 from collector.visit import Visitor
 from storage import inventory
-from storage.campaigns import EventPlan
+from storage.campaigns import BY_HAND, EventPlan
 from storage.ingest.decode_capture import decode_capture
 from storage.inventory import NewMachine
 from storage.query.query_engine import QueryEngine

@@ -17,6 +17,7 @@ from storage.query.answers.answer import Answer, adapter
 @dataclass(frozen=True, slots=True)
 class _Deferred:
     kind: type[Answer]
+    also: tuple[type[Answer], ...]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.any_schema()
@@ -25,9 +26,14 @@ class _Deferred:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         # The definitions around it have the handler refer to the answer by its name, not repeat it.
+        for other in self.also:
+            handler(core_schema.definitions_schema(adapter(other).core_schema, []))
         return handler(core_schema.definitions_schema(adapter(self.kind).core_schema, []))
 
 
-def described_by(kind: type[Answer]) -> Any:
-    """The `response_model` of a route that encodes answers of this type itself."""
-    return Annotated[Any, _Deferred(kind)]
+def described_by(kind: type[Answer], *also: type[Answer]) -> Any:
+    """The `response_model` of a route that encodes answers of this type itself.
+
+    `also` are the types of other forms, which refer to them (`Form.answer`).
+    """
+    return Annotated[Any, _Deferred(kind, also)]

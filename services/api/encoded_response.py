@@ -78,6 +78,7 @@ def zipped(
     *,
     packed: bool = False,
     vary: str = "Accept-Encoding",
+    cache_control: str = "no-store",
     file_name: str | None = None,
 ) -> Response:
     """The response, compressed in this thread: the event loop serves other requests.
@@ -85,7 +86,7 @@ def zipped(
     An iterator is sent part by part, as other threads produce the parts. `packed`: the content is compressed already.
     With a `file_name` (ASCII) browsers save the answer as a file.
     """
-    headers = {"Cache-Control": "no-store", "Vary": vary}
+    headers = {"Cache-Control": cache_control, "Vary": vary}
     if file_name is not None:
         headers["Content-Disposition"] = f'attachment; filename="{file_name}"'
     coding = None if packed else best_coding(accept_encoding(request.headers))

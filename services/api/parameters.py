@@ -1,9 +1,11 @@
 """Query parameters that several routes share, with their OpenAPI descriptions."""
 
+from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import Depends, Query
 
+from services.api.problems import Problem
 from storage.query.selections.grammar import LONGEST as LONGEST_SELECT
 from storage.query.selections.grammar import parse_keys
 from storage.query.selections.patterns import LONGEST as LONGEST_PATTERN
@@ -90,34 +92,32 @@ async def selection(
     )
 
 
+_BASE_FROM = Query(
+    description=f"Start of the base, inclusive. {_TIME}", max_length=LONGEST_TIME, examples=["now-25h"]
+)
+_BASE_TO = Query(
+    description=f"End of the base, exclusive. {_TIME}", max_length=LONGEST_TIME, examples=["now-24h"]
+)
+_BaseSelect = Annotated[
+    str | None,
+    Query(
+        description="Label matchers of the base. Default: those of the selection.",
+        max_length=LONGEST_SELECT,
+    ),
+]
+_BaseCampaign = Annotated[
+    str | None,
+    Query(description="The campaign of the base. Default: the selection's.", max_length=LONGEST_NAME),
+]
+
+
 async def base_selection(
     selected: Annotated[Selection, Depends(selection)],
     *,
-    base_from: Annotated[
-        str,
-        Query(
-            description=f"Start of the base, inclusive. {_TIME}",
-            max_length=LONGEST_TIME,
-            examples=["now-25h"],
-        ),
-    ],
-    base_to: Annotated[
-        str,
-        Query(
-            description=f"End of the base, exclusive. {_TIME}", max_length=LONGEST_TIME, examples=["now-24h"]
-        ),
-    ],
-    base_select: Annotated[
-        str | None,
-        Query(
-            description="Label matchers of the base. Default: those of the selection.",
-            max_length=LONGEST_SELECT,
-        ),
-    ] = None,
-    base_campaign: Annotated[
-        str | None,
-        Query(description="The campaign of the base. Default: the selection's.", max_length=LONGEST_NAME),
-    ] = None,
+    base_from: Annotated[str, _BASE_FROM],
+    base_to: Annotated[str, _BASE_TO],
+    base_select: _BaseSelect = None,
+    base_campaign: _BaseCampaign = None,
 ) -> Selection:
     """The base that a selection is compared with. Frame patterns outside `select` are the selection's."""
     return parse_selection(
@@ -136,10 +136,46 @@ async def base_selection(
     )
 
 
+async def base_if_given(
+    selected: Annotated[Selection, Depends(selection)],
+    *,
+    base_from: Annotated[str | None, _BASE_FROM] = None,
+    base_to: Annotated[str | None, _BASE_TO] = None,
+    base_select: _BaseSelect = None,
+    base_campaign: _BaseCampaign = None,
+) -> Selection | None:
+    """As `base_selection`; None if the request has none of the parameters.
+
+    Raises the Problem 422 for a base without its time.
+    """
+    times = {"base_from": base_from, "base_to": base_to}
+    if all(value is None for value in (*times.values(), base_select, base_campaign)):
+        return None
+    for name, value in times.items():
+        if value is None:
+            raise Problem(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                f"The base has no `{name}`.",
+                kind="bad-parameter",
+                hint="Set base_from and base_to, for example base_from=now-25h&base_to=now-24h.",
+                parameter=name,
+            )
+    return await base_selection(
+        selected,
+        base_from=str(base_from),
+        base_to=str(base_to),
+        base_select=base_select,
+        base_campaign=base_campaign,
+    )
+
+
 Selected = Annotated[Selection, Depends(selection)]
 
 Base = Annotated[Selection, Depends(base_selection)]
 """The base of a request that compares."""
+
+BaseIfGiven = Annotated[Selection | None, Depends(base_if_given)]
+"""The base of a request that may compare."""
 
 Keys = Annotated[
     str,

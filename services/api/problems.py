@@ -125,8 +125,16 @@ def of_storage(error: errors.StorageError) -> Problem:
         case errors.UnknownCampaign():
             hint = "`fleetprof campaigns` lists the campaigns. The default campaign is fleet."
             return Problem(HTTPStatus.NOT_FOUND, text, kind="unknown-campaign", hint=hint)
+        case errors.UnknownMachine():
+            meant = f"Did you mean {' or '.join(error.near)}?" if error.near else ""
+            hint = meant or "GET /api/v1/machines lists the machines."
+            return Problem(HTTPStatus.NOT_FOUND, text, kind="unknown-machine", hint=hint)
         case errors.Unknown():
             return Problem(HTTPStatus.NOT_FOUND, text, kind="unknown")
+        case errors.NameTaken():
+            return Problem(HTTPStatus.CONFLICT, text, kind="exists", hint="Choose another name.")
+        case errors.TooManyRows():
+            return Problem(HTTPStatus.CONFLICT, text, kind="too-many")
         case errors.NotMigrated():
             # The text contains the command to run, which differs between a schema that is too new and one that is too
             # old.
@@ -180,7 +188,9 @@ def install(app: FastAPI) -> None:
 
 def _of_validation(error: RequestValidationError) -> Problem:
     first = error.errors()[0]
-    name = ".".join(str(part) for part in first["loc"][1:])
+    if first["type"] == "json_invalid":
+        return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "The body is not JSON.", kind="bad-parameter")
+    name = ".".join(str(part) for part in first["loc"][1:]) or "body"
     return Problem(
         HTTPStatus.UNPROCESSABLE_ENTITY,
         f"Invalid parameter `{name}`: {first['msg']}.",

@@ -115,7 +115,10 @@ class RequestLimits:
         is_known = length.isdecimal() and "transfer-encoding" not in headers
         if largest is None:
             if not is_known or int(length) > LARGEST_BODY:
-                return Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "This request must have no body.")
+                return Problem(
+                    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                    f"The body has more than {LARGEST_BODY:,} bytes, or no Content-Length.",
+                )
         elif is_known and int(length) > largest:
             return Problem(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,

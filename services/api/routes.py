@@ -24,11 +24,13 @@ from services.api.analysis import (
     side_by_side,
     stability,
 )
-from services.api.auth import Access, Role
+from services.api.auth import Access
+from services.api.fleet import campaigns, machines, visits
 from services.api.profiles import (
     call_graph,
     callers,
     diff,
+    disassembly,
     flame,
     flame_diff,
     functions,
@@ -47,6 +49,8 @@ from services.api.profiles.query_handler import QueryHandler
 from services.api.query_string import only_what_is_taken
 from services.api.request_auth import bearer_scheme, demand, session_scheme
 from services.api.response_cache import ResponseCache
+from services.api.tokens import Role
+from services.disassembly.service import DisassemblyService
 from storage.query.query_engine import QueryEngine
 
 _SHAPES = (
@@ -65,6 +69,7 @@ _SHAPES = (
     stacks,
     functions,
 )
+_FLEET = (machines, visits, campaigns)
 _MODELS = (
     *(ratios, cross_check, affinity, apu, side_by_side),
     *(frequency, frequency_fit, frequency_times),
@@ -81,11 +86,12 @@ def api_router(
     on_answered: Callable[[], None],
     cache: ResponseCache,
     price_per_core_hour: float | None = None,
+    instructions: DisassemblyService | None = None,
 ) -> APIRouter:
     """The routes over these queries, for callers with the role viewer.
 
     Queries run in threads, at most as many at once as `limiter` allows; further ones wait. `on_answered` is called
-    after each, whether it succeeded or not.
+    after each, whether it succeeded or not. `instructions` None: the route of disassemblies is missing.
     """
 
     async def viewer(request: Request) -> None:
@@ -95,8 +101,10 @@ def api_router(
     guards = [Depends(viewer), Security(session_scheme), Security(bearer_scheme), Depends(only_what_is_taken)]
     router = APIRouter(prefix="/api/v1", dependencies=guards, tags=["profiles"])
     handler = QueryHandler(queries, limiter, on_answered, cache)
-    for shape in (*_SHAPES, *_MODELS):
+    for shape in (*_SHAPES, *_MODELS, *_FLEET):
         shape.add(router, handler)
+    if instructions is not None:
+        disassembly.add(router, handler, instructions, access)
     shared_code.add(router, handler, price_per_core_hour)
     status.add(router, handler, price_per_core_hour)
     return router

@@ -12,11 +12,17 @@ from services.api.problems import Problem
 class UpstreamSlots:
     """For one event loop."""
 
-    def __init__(self, places: int, *, of_one: int, patience_s: float) -> None:
-        """One caller may hold `of_one` of the `places`; a request waits `patience_s` for one."""
+    def __init__(
+        self, places: int, *, of_one: int, patience_s: float, what: str = "downloads of sources"
+    ) -> None:
+        """One caller may hold `of_one` of the `places`; a request waits `patience_s` for one.
+
+        `what` names the requests in the problem.
+        """
         self._all = Semaphore(places)
         self._of_one = of_one
         self._patience_s = patience_s
+        self._what = what
         self._of: dict[str, Semaphore] = {}
 
     @asynccontextmanager
@@ -32,7 +38,7 @@ class UpstreamSlots:
                 except TimeoutError as error:
                     raise Problem(
                         HTTPStatus.SERVICE_UNAVAILABLE,
-                        f"No slot for downloads of sources was free for {self._patience_s:.0f} s.",
+                        f"No slot for {self._what} was free for {self._patience_s:.0f} s.",
                         kind="busy",
                         hint="Retry later.",
                         headers={"Retry-After": "5"},

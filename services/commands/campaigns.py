@@ -1,6 +1,5 @@
 """`fleetprof campaigns`: which machines are visited, how often, and which events are sampled."""
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from services.command_line.durations import Duration, format_duration
-from services.command_line.event_options import Cgroups, Counters, Events, Flat, InTurn, counted_of, events_of
+from services.command_line.event_options import Cgroups, Counters, Events, Flat, InTurn, events_of
 from services.configuration.settings import read_settings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from storage.campaigns import Campaign, Counted, Definition, EventPlan
+    from storage.campaigns import Campaign, Counted, EventPlan
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -169,9 +168,8 @@ def set_(  # noqa: PLR0917 - the command line is its signature
 
         fleetprof campaigns set waits --machines cluster=search --event context-switches --cgroups 10
     """
-    from dataclasses import replace  # noqa: PLC0415
-
-    from collector.plan import checked  # noqa: PLC0415
+    from services.fleet import campaign_changes  # noqa: PLC0415
+    from services.fleet.errors import BadCampaign, DrawsNothing  # noqa: PLC0415
     from storage import campaigns  # noqa: PLC0415
 
     if plan is not None and (rate is not None or for_ is not None):
@@ -181,46 +179,40 @@ def set_(  # noqa: PLR0917 - the command line is its signature
     if not event and (in_turn or flat):
         raise typer.BadParameter("--in-turn and --flat apply to --event: add --event.")
     with _store() as connection:
-        before = _definition(connection, name)
-        counted = counted_of(counter, cgroups, before.counted)
-        if plan:
-            events = _events_of(plan)
-        elif event:
-            longest = max(each.duration_ms for each in before.events) / 1000
-            events = events_of(
-                event, seconds=longest if for_ is None else for_, rate=rate, in_turn=in_turn, flat=flat
-            )
-        else:
-            events = _adjusted(before.events, for_, rate)
-        changes: dict[str, Any] = {
-            "period_s": every,
-            "visits_per_round": visits,
-            "events": tuple(checked(events, counted)),
-            "counted": counted,
-            "select_machines": {}
-            if all_machines
-            else dict(_pair(text) for text in machines)
-            if machines
-            else None,
-            "failure_threshold": None if stop_at is None else stop_at / 100,
-            "failure_window": window,
-        }
         try:
-            definition = replace(
-                before, **{key: value for key, value in changes.items() if value is not None}
+            before, _ = campaign_changes.definition_of(connection, name)
+            events = None
+            if plan:
+                events = _events_of(plan)
+            elif event:
+                longest = max(each.duration_ms for each in before.events) / 1000
+                events = events_of(
+                    event, seconds=longest if for_ is None else for_, rate=rate, in_turn=in_turn, flat=flat
+                )
+            changes = campaign_changes.CampaignChanges(
+                period_s=every,
+                visits_per_round=visits,
+                events=events,
+                duration_s=None if events else for_,
+                rate_hz=None if events else rate,
+                counted_events=None if counter is None else tuple(one for one in counter if one),
+                counted_cgroups=cgroups,
+                select_machines={}
+                if all_machines
+                else dict(_pair(text) for text in machines)
+                if machines
+                else None,
+                failure_threshold=None if stop_at is None else stop_at / 100,
+                failure_window=window,
             )
-        except ValueError as error:
-            raise typer.BadParameter(f"{error}.") from error
-        campaign = campaigns.create_or_update(connection, definition)
+            campaign = campaigns.create_or_update(connection, campaign_changes.changed(before, changes))
+        except (BadCampaign, DrawsNothing) as error:
+            raise typer.BadParameter(str(error)) from error
     typer.echo(
         f"Stored {campaign.name}; it is {campaign.state}. Show it: fleetprof campaigns show {campaign.name}"
     )
-    pace = [each.visits_per_round / each.period_s for each in (before, definition)]
-    if campaign.last_round >= 0 and not math.isclose(*pace):
-        typer.echo(
-            "The new density of visits applies from the next full hour on. Every hour has one density, which is part of "
-            "its strata, so results stay unbiased (docs/numbers.md)."
-        )
+    if note := campaign_changes.note_on_pace(before, campaign):
+        typer.echo(note)
 
 
 @app.command()
@@ -243,54 +235,21 @@ def stop(
 @app.command()
 def resume(name: Name) -> None:
     """Resume a campaign, including one that stopped itself. Earlier failures no longer count."""
-    from collector.default_campaign import BY_HAND  # noqa: PLC0415
+    from services.fleet.campaign_changes import check_resumable  # noqa: PLC0415
+    from services.fleet.errors import DrawsNothing  # noqa: PLC0415
     from storage import campaigns  # noqa: PLC0415
     from storage.campaigns import State  # noqa: PLC0415
 
-    if name == BY_HAND:
-        raise typer.BadParameter(
-            f"Campaign {BY_HAND} contains only manual visits and draws none; it cannot be resumed."
-        )
+    try:
+        check_resumable(name)
+    except DrawsNothing as error:
+        raise typer.BadParameter(str(error)) from error
     with _store() as connection:
         changed = campaigns.set_state(connection, name, State.RUNNING, "")
     typer.echo(
         f"{name} is running. Its next round is drawn when the round begins."
         if changed
         else f"{name} was already running."
-    )
-
-
-def _definition(connection: "Connection", name: str) -> "Definition":
-    """The campaign's definition; for a new campaign that of the default campaign, with the new name."""
-    from dataclasses import replace  # noqa: PLC0415
-
-    from collector.default_campaign import DEFAULT_CAMPAIGN  # noqa: PLC0415
-    from storage import campaigns  # noqa: PLC0415
-    from storage.errors import UnknownCampaign  # noqa: PLC0415
-
-    try:
-        return campaigns.get(connection, name).definition
-    except UnknownCampaign:
-        return replace(DEFAULT_CAMPAIGN, name=name)
-
-
-def _adjusted(
-    events: "tuple[EventPlan, ...]", seconds: float | None, rate: float | None
-) -> "tuple[EventPlan, ...]":
-    """The events with another duration and, for events sampled by time, another rate."""
-    from dataclasses import replace  # noqa: PLC0415
-
-    from collector.event_names import COUNTS_TIME  # noqa: PLC0415
-
-    return tuple(
-        replace(
-            event,
-            duration_ms=event.duration_ms if seconds is None else round(seconds * 1000),
-            rate_hz=rate
-            if rate is not None and event.event in COUNTS_TIME and not event.period
-            else event.rate_hz,
-        )
-        for event in events
     )
 
 

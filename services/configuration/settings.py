@@ -71,7 +71,7 @@ class Settings(BaseSettings):
     )
     debuginfod_urls: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="debuginfod servers, separated by spaces. Workers fetch symbols that were not uploaded; the API fetches sources.",
+        description="debuginfod servers, separated by spaces. Workers fetch symbols that were not uploaded; the API fetches sources, and binaries for their instructions.",
     )
     symbol_download_bytes: int = Field(
         default=4 << 30,
@@ -100,7 +100,7 @@ class Settings(BaseSettings):
     source_fetches_per_hour: int = Field(
         default=600,
         ge=0,
-        description="Limit of sources that each API process fetches from debuginfod servers per hour. 0: none.",
+        description="Limit of sources, and of binaries for their instructions, that each API process fetches from debuginfod servers per hour, each on its own. 0: none.",
     )
     symbol_upload_bytes: int = Field(
         default=8 << 30,
@@ -124,6 +124,11 @@ class Settings(BaseSettings):
     api_tokens: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="Bearer tokens of the API, comma-separated `role:token`. Roles: viewer, operator, admin.",
+    )
+    session_secret_file: Path | None = Field(
+        default=None,
+        description="File with at least 32 random bytes that signs login links and sessions; the same for all replicas of the API. "
+        "Default: `STATE_DIR/api-secret`, made at the first start.",
     )
     api_allowed_hosts: tuple[str, ...] = Field(
         default=(),
@@ -149,11 +154,11 @@ class Settings(BaseSettings):
     )
     url: str | None = Field(
         default=None,
-        description="URL of a remote fleetprof API for `fleetprof symbols`, e.g. `https://fleetprof.example`.",
+        description="URL of a remote fleetprof API for `fleetprof symbols` and `fleetprof url`, e.g. `https://fleetprof.example`.",
     )
     token: str | None = Field(
         default=None,
-        description="Bearer token that `fleetprof symbols` sends to the API at `FLEETPROF_URL`.",
+        description="Bearer token that `fleetprof symbols` and `fleetprof url` send to the API at `FLEETPROF_URL`.",
     )
     gateway_ca: Path | None = Field(
         default=None, description="Authority that signs gateways' certificates, PEM."
@@ -276,6 +281,7 @@ class Settings(BaseSettings):
         "stack_file_dir",
         "api_tls_cert",
         "api_tls_key",
+        "session_secret_file",
         "data_client_ca",
         "gateway_ca",
         "gateway_cert",

@@ -120,15 +120,15 @@ def _assembled(  # noqa: PLR0917 - all that is known of one capture
     line_blobs = encode_lines_many(lines.lines, line_sizes)
     for i, (number, label) in enumerate(zip(facts.segment, facts.labels, strict=True)):
         segment = capture.segments[number]
-        profile_id = _profile_id(visit.visit_id, number, who.keys[label])
+        id_ = profile_id(visit.visit_id, number, who.keys[label])
         profiles.add(
-            visit.day, profile_id, visit.visit_id, material.generation, visit.campaign_id, visit.stratum_id,
+            visit.day, id_, visit.visit_id, material.generation, visit.campaign_id, visit.stratum_id,
             visit.hour, visit.machine_id, types[number], segment.stacks, number, segment.period,
             who.label_sets[label], *who.dimensions[label], *machine, int(rows[i]), int(samples[i]),
         )  # fmt: skip
-        chunks.add(visit.day, profile_id, blobs[i])
+        chunks.add(visit.day, id_, blobs[i])
         if line_sizes[i]:
-            line_chunks.add(visit.day, profile_id, int(line_sizes[i]), line_blobs[i])
+            line_chunks.add(visit.day, id_, int(line_sizes[i]), line_blobs[i])
 
     # Samples of all events, and nanoseconds of CPU: how much of each a binary without names hides.
     cpu_ns = np.array([_cpu_ns(capture, number) for number in facts.segment], np.int64)
@@ -231,6 +231,7 @@ def _for_all(intern: Callable[[Sequence[Name]], Ids], parts: Sequence[Sequence[N
     return np.split(ids, np.cumsum([len(part) for part in parts])[:-1])
 
 
-def _profile_id(visit_id: UUID, segment: int, labels: str) -> int:
+def profile_id(visit_id: UUID, segment: int, labels: str) -> int:
+    """Id of the profile of process groups with these labels (`storage.ingest.profile_labels.key_of_group`)."""
     key = visit_id.bytes + segment.to_bytes(4, "little") + labels.encode("utf-8", "replace")
     return int.from_bytes(blake2b(key, digest_size=8).digest(), "big") >> 1

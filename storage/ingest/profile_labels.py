@@ -59,6 +59,11 @@ def groups_of(interner: Interner, captures: Sequence[capture_pb2.Capture]) -> li
     return whos
 
 
+def key_of_group(capture: capture_pb2.Capture, group: capture_pb2.ProcessGroup) -> str:
+    """The identity of a process group's labels, as in `Who.keys`."""
+    return _key(derive(capture, group))
+
+
 def machines_of(
     interner: Interner, visited: Sequence[tuple[VisitFacts, capture_pb2.Capture]]
 ) -> list[tuple[int, ...]]:

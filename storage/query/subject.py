@@ -78,6 +78,16 @@ def parse_subject(
     return Subject(matchers=matchers)
 
 
+def parse_function_subject(
+    *, function_id: int | None = None, function: str = "", binary: str = ""
+) -> Subject:
+    """As `parse_subject`; `binary` narrows a function given by its name; an id needs no narrowing. Raises `BadSelection`."""
+    found = parse_subject(function_id=function_id, function=function)
+    if not binary or function_id is not None:
+        return found
+    return Subject(matchers=(*found.matchers, Matcher("binary", Operator.EQUAL, binary, parameter="binary")))
+
+
 def parse_lines_subject(
     *, function_id: int | None = None, function: str = "", file: str = "", binary: str = ""
 ) -> Subject:

@@ -19,6 +19,7 @@ from sqlalchemy import (
     Uuid,
     text,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 
 from storage.schema.base import metadata, now, utc
 
@@ -45,6 +46,9 @@ class Outcome(StrEnum):
     LOST = "lost"
     """The collector died before it recorded an outcome; not the machine's fault."""
 
+
+FAILURES = (Outcome.UNREACHABLE, Outcome.REFUSED, Outcome.TIMEOUT, Outcome.GARBAGE, Outcome.FAILED)
+"""Outcomes of visits that failed because of the machine, its gateway or the network."""
 
 visit = Table(
     "visit",
@@ -100,6 +104,18 @@ visit = Table(
     Index(None, "machine_id", "drawn_at"),
     Index("ix_visit_open", "drawn_at", postgresql_where=text("outcome = 'drawn'")),
     comment="one machine drawn in one round; written before the machine is called",
+)
+
+visit_request = Table(
+    "visit_request",
+    metadata,
+    Column("visit_id", Uuid, ForeignKey("visit.visit_id", ondelete="CASCADE"), primary_key=True),
+    Column("events", JSONB, nullable=False, comment="what to sample, as in campaign.plan"),
+    Column("requested_by", Text, nullable=False, comment="role and address of the caller"),
+    Column("requested_at", utc, nullable=False, server_default=now),
+    Column("claimed_at", utc, comment="when a collector took it; NULL: it waits"),
+    Index("ix_visit_request_waiting", "requested_at", postgresql_where=text("claimed_at is null")),
+    comment="a visit by hand that a collector is to make, requested over the API",
 )
 
 collector_lease = Table(

@@ -21,6 +21,7 @@ from symbolizer.elf.notes import Note, build_id_in, notes_in
 from symbolizer.elf.records import (
     ELFCOMPRESS_ZLIB,
     ELFCOMPRESS_ZSTD,
+    ET_REL,
     NT_GO_BUILD_ID,
     PF_X,
     PN_XNUM,
@@ -31,6 +32,7 @@ from symbolizer.elf.records import (
     SHN_XINDEX,
     SHT_NOBITS,
     SHT_NOTE,
+    SHT_PROGBITS,
     SHT_SYMTAB,
     Kind,
     Records,
@@ -61,6 +63,8 @@ MAX_TABLES: Final = 64
 """Sections of one type that are read: without a limit, many headers could refer to the same bytes."""
 _STUBS: Final = (".plt", ".plt.sec", ".plt.got")
 MAX_LINK_BYTES: Final = 1 << 13
+MAX_CODE_BYTES: Final = 1 << 20
+"""Of one read of instructions."""
 
 
 class ElfFile:
@@ -220,6 +224,28 @@ class ElfFile:
         if not 0 <= index < len(self.sections):
             raise MalformedElf(f"It has no section {index}.")
         return self._raw(index)
+
+    def code_at(self, address: int, size: int) -> bytes:
+        """Up to `size` bytes of instructions at a virtual address, to the end of their section.
+
+        b"" if the file does not contain them: a debug file has the section, but not its content. Raises
+        `MalformedElf`, also for more than `MAX_CODE_BYTES`.
+        """
+        by_section = len(self.sections) > 0
+        places = self.sections if by_section else self.segments
+        for place in places[(places["flags"] & (SHF_EXECINSTR if by_section else PF_X)) != 0]:
+            start = int(place["addr" if by_section else "vaddr"])
+            length = int(place["size" if by_section else "filesz"])
+            if not start <= address < start + length:
+                continue
+            is_packed = by_section and bool(int(place["flags"]) & SHF_COMPRESSED)
+            if is_packed or self.type == ET_REL or (by_section and place["type"] != SHT_PROGBITS):
+                return b""
+            inside = address - start
+            return self._bytes(
+                int(place["offset"]) + inside, min(size, length - inside), "code", MAX_CODE_BYTES
+            )
+        return b""
 
     def has_content(self, name: str) -> bool:
         """Whether a section of that name occupies file space."""

@@ -33,8 +33,9 @@ ET_EXEC: Final = 2
 ET_DYN: Final = 3
 ET_CORE: Final = 4
 EM_X86_64: Final = 62
+EM_AARCH64: Final = 183
 MACHINES: Final = {
-    3: "x86", 8: "mips", 20: "ppc", 21: "ppc64", 22: "s390x", 40: "arm", EM_X86_64: "x86-64", 183: "aarch64",
+    3: "x86", 8: "mips", 20: "ppc", 21: "ppc64", 22: "s390x", 40: "arm", EM_X86_64: "x86-64", EM_AARCH64: "aarch64",
     243: "riscv", 258: "loongarch",
 }  # fmt: skip
 """Architectures by e_machine: those with Linux profiles."""

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from storage.ingest.symbolized import FunctionName, Status
-from symbolizer.addresses import ElfVaddrs, FileOffsets, SegmentMap
+from symbolizer.addresses import NOWHERE, ElfVaddrs, FileOffsets, SegmentMap
 from symbolizer.demangle import demangle
 from symbolizer.errors import MalformedSymCache
 from symbolizer.images.image import Image, ImageFrames, Named, Statuses
@@ -58,6 +58,20 @@ class ElfImage:
         self._instead: Image | None = None
         self._named: dict[int, Named] = {}
         self._functions: dict[int, FunctionName] = {}
+
+    def vaddrs(self, offsets: FileOffsets) -> ElfVaddrs:
+        """The addresses of these offsets, for `lookup`."""
+        return self._segments.to_vaddrs(offsets)
+
+    def vaddr_of(self, offset: int) -> int | None:
+        """The address of one offset; None if no segment covers it."""
+        found = self.vaddrs(FileOffsets(np.array([offset], np.uint64))).values[0]
+        return None if found == NOWHERE else int(found)
+
+    @property
+    def symbols(self) -> SymbolTable:
+        """Its functions by address."""
+        return self._symbols
 
     @property
     def names_held(self) -> int:

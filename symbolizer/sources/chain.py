@@ -5,7 +5,7 @@ download. The search ends at DWARF, the best quality. Uploads come first because
 of two equally good files the uploaded one is used.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +21,12 @@ from symbolizer.kernel.identity import KernelIdentity
 from symbolizer.kernel.kallsyms import Kallsyms
 from symbolizer.sources import download_folder
 from symbolizer.sources.debuginfod import Debuginfod
-from symbolizer.sources.debuginfod_client import DEFAULT_BYTES, DownloadLimits, clients
+from symbolizer.sources.debuginfod_client import (
+    DEFAULT_BYTES,
+    DebuginfodClient,
+    DownloadLimits,
+    clients,
+)
 from symbolizer.sources.download_folder import DownloadFolder
 from symbolizer.sources.joined_source import JoinedSource
 from symbolizer.sources.joining.joiner import Joiner
@@ -59,17 +64,32 @@ def make_sources(
 
     `request_build` as for `JoinedSource`: a function during ingestion, None during builds.
     """
-    folder = DownloadFolder(places.cache_dir / "downloads", limit_bytes=places.copies_bytes)
-    near: list[SymbolSource] = [
-        Uploaded(engine, archive, folder),
-        LocalFiles(debug_roots=places.debug_roots, keep=KernelTableStore(engine, archive)),
-        *places.more,
-    ]
-    far: list[SymbolSource] = []
-    if places.debuginfod_urls:
-        servers = clients(places.debuginfod_urls, DownloadLimits(bytes=places.download_bytes))
-        far.append(Debuginfod(servers, StoredNegativeCache(engine), folder))
-    return JoinedSource(Chain(near, far=far), Joiner(folder), request_build=request_build)
+    folder = _folder(places)
+    local = LocalFiles(debug_roots=places.debug_roots, keep=KernelTableStore(engine, archive))
+    near: list[SymbolSource] = [Uploaded(engine, archive, folder), local, *places.more]
+    servers = clients(places.debuginfod_urls, DownloadLimits(bytes=places.download_bytes))
+    chain = Chain(near, far=_far(servers, engine, folder))
+    return JoinedSource(chain, Joiner(folder), request_build=request_build)
+
+
+def make_chain(
+    places: SourceSettings, engine: Engine, archive: Archive, servers: Sequence[DebuginfodClient]
+) -> "Chain":
+    """The sources of a reader of single files: nothing is joined, and no kernel table is stored."""
+    folder = _folder(places)
+    local = LocalFiles(debug_roots=places.debug_roots)
+    near: list[SymbolSource] = [Uploaded(engine, archive, folder), local, *places.more]
+    return Chain(near, far=_far(servers, engine, folder))
+
+
+def _folder(places: SourceSettings) -> DownloadFolder:
+    return DownloadFolder(places.cache_dir / "downloads", limit_bytes=places.copies_bytes)
+
+
+def _far(
+    servers: Sequence[DebuginfodClient], engine: Engine, folder: DownloadFolder
+) -> Sequence[SymbolSource]:
+    return (Debuginfod(servers, StoredNegativeCache(engine), folder),) if servers else ()
 
 
 class Chain:
@@ -88,6 +108,10 @@ class Chain:
             return near
         far = self._best(lambda source: source.executable(identity), self._far, Quality.NONE)
         return far if isinstance(far, Found) else Missing(_joined([near.reason, far.reason]))
+
+    def executables(self, identity: ImageIdentity) -> Iterator[Found | Missing]:
+        """What each source has as the image; a later source is asked only on iteration. The caller closes the files."""
+        return (source.executable(identity) for source in self._sources)
 
     def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
         """The best file with more symbols than the executable."""

@@ -7,7 +7,7 @@ holds the address. An address outside [start, end) of all functions is a miss, n
 import re
 import zlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Protocol
@@ -156,13 +156,17 @@ class SymbolTable:
 
     def find_name(self, name: str) -> int:
         """Index of the first symbol with this name; `MISS` if there is none."""
+        return next(self.find_names(name), MISS)
+
+    def find_names(self, name: str) -> Iterator[int]:
+        """Indexes of the symbols with this name, ascending: local functions of several files may share one."""
         wanted = name.encode()
         index = self.by_name
         first, after = (
             int(np.searchsorted(index.hashes, np.uint32(zlib.crc32(wanted)), side))
             for side in ("left", "right")
         )
-        return next((i for i in index.order[first:after].tolist() if self._names[i] == wanted), MISS)
+        return (i for i in index.order[first:after].tolist() if self._names[i] == wanted)
 
     def symbol(self, index: int) -> Symbol:
         """The symbol of an index that `find` returned."""

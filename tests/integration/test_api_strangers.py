@@ -30,9 +30,14 @@ MET = {
     "models": {"bad-selection", "bad-parameter"},
     "data": {"bad-selection", "bad-parameter"},
     "symbols": {"bad-parameter", "unknown", "unusable-file"},
+    "fleet": {"bad-parameter", "unknown-machine", "unknown-campaign"},
 }
 """Problems that have to be met of each kind of route: a run that is only told of wrong parameters has asked nothing."""
 VIEWER = "a-viewers-token-111111"
+PUBLIC = {"/login", "/api/v1/sign-in"}
+"""Callers without a session sign in here."""
+OF_ITS_OWN_ROLE = {"/api/v1/login-links"}
+"""Every caller with a token may do this, up to its role."""
 
 
 @pytest.fixture
@@ -99,10 +104,12 @@ def caller(module_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
 
 def test_nobody_is_answered_without_a_token_nor_changes_anything_as_a_viewer(caller: Caller):
     for method, path, described in operations(caller.app):
+        if path in PUBLIC:
+            continue
         assert "401" in described["responses"], path
         caller.refused(401, method, path, headers={})
         caller.refused(401, method, path, headers={"Authorization": "Bearer of-nobody"})
-        if method != "GET":
+        if method != "GET" and path not in OF_ITS_OWN_ROLE:
             assert "403" in described["responses"], path
             caller.refused(403, method, path, headers={"Authorization": f"Bearer {VIEWER}"})
 
@@ -112,7 +119,7 @@ def test_a_foreign_host_a_foreign_page_and_a_foreign_method_are_refused_everywhe
         caller.refused(421, method, path, headers={**caller.headers, "Host": "evil.example"})
         if method != "GET":
             caller.refused(403, method, path, headers={**caller.headers, "Origin": "https://evil.example"})
-        caller.refused(405, "PATCH", path)
+        caller.refused(405, "PUT", path)
     caller.refused(404, "GET", "/api/v1/no-such-route")
 
 
@@ -120,7 +127,8 @@ def test_what_no_route_takes_is_refused_everywhere(caller: Caller):
     for method, path, described in operations(caller.app):
         document = caller.refused(422, method, f"{path}?no_such=1")
         assert (document.type, document.parameter) == ("urn:fleetprof:problem:bad-parameter", "no_such")
-        caller.refused(401, method, f"{path}?no_such=1", headers={})
+        if path not in PUBLIC:
+            caller.refused(401, method, f"{path}?no_such=1", headers={})
         for parameter in described.get("parameters", []):
             if parameter["in"] == "query" and parameter["schema"].get("type") != "array":
                 name = parameter["name"]
@@ -134,7 +142,11 @@ def test_a_body_that_nothing_reads_is_refused_before_it_is_read(caller: Caller):
 
 
 def test_an_upload_says_what_is_wrong_with_its_body(caller: Caller):
-    uploads = [(m, p, d) for m, p, d in operations(caller.app) if "requestBody" in d]
+    uploads = [
+        (method, path, described)
+        for method, path, described in operations(caller.app)
+        if "requestBody" in described and "application/json" not in described["requestBody"]["content"]
+    ]
     assert len(uploads) >= 2
     for method, path, described in uploads:
         assert {"400", "408", "413", "415", "422", "507"} <= described["responses"].keys()
@@ -168,7 +180,7 @@ def test_every_form_that_the_description_names_is_had(caller: Caller):
     """By Accept; the answer is of that form, or a problem."""
     forms = 0
     for method, path, described in operations(caller.app):
-        for media_type in described["responses"]["200"].get("content", {}):
+        for media_type in described["responses"].get("200", {}).get("content", {}):
             if method != "GET":
                 continue
             response = caller.send(method, path, headers={**caller.headers, "Accept": media_type})

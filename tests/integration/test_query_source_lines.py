@@ -2,8 +2,9 @@
 
 import hashlib
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -56,6 +57,10 @@ def around_noon(**more) -> Selection:
     return parse_selection(start="2026-11-21T11:00:00Z", end="2026-11-21T13:00:00Z", **more)
 
 
+def a_day_before() -> Selection:
+    return parse_selection(start="2026-11-20T11:00:00Z", end="2026-11-20T13:00:00Z")
+
+
 def sha256(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
@@ -81,11 +86,13 @@ def meet(connection: Connection, visit: Visit, binary_id: int) -> None:
     connection.execute(insert(capture_binary).values(binary_id=binary_id, **values))
 
 
-def write_all(connection: Connection, profiles: list[Taken]) -> None:
+def write_all(connection: Connection, profiles: list[Taken], before: Sequence[Taken] = ()) -> None:
+    """`before`: what was taken a day earlier."""
     write, builds = FactWriter(connection), store_builds(connection)
     ids = [write.function(name, file=file, binary=name_) for name, file, name_ in FUNCTIONS]
-    for number, one in enumerate(profiles):
-        visit = write.visit(f"m{number}", NOON)
+    taken_at = [(one, NOON) for one in profiles] + [(one, NOON - timedelta(days=1)) for one in before]
+    for number, (one, at) in enumerate(taken_at):
+        visit = write.visit(f"m{number}", at)
         for key in one.libs:
             meet(connection, visit, builds[key])
         samples, own, total = Counter(), Counter(), Counter()
@@ -164,6 +171,33 @@ def test_lines_are_added_up_over_builds_of_one_text(engine: Engine, profiles: li
     assert [(line.version, line.line) for line in lines.rows] == sorted(
         (line.version, line.line) for line in lines.rows
     )
+
+
+@pytest.mark.slow
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(now=st.lists(taken, max_size=3), before=st.lists(taken, max_size=3))
+def test_lines_of_two_times_are_matched_by_their_text(engine: Engine, now: list[Taken], before: list[Taken]):
+    with engine.begin() as connection:
+        tables = 'visit, capture, profile, chunk, line_chunk, function, "binary", capture_binary, source_file'
+        connection.exec_driver_sql(f"TRUNCATE {tables} CASCADE")
+        write_all(connection, now, before)
+    subject, base = parse_lines_subject(file="lib.c"), a_day_before()
+    queries = QueryEngine(engine)
+    both = queries.ask(LinesQuestion(around_noon(), subject, base=base))
+    sides = [queries.ask(LinesQuestion(selection, subject)) for selection in (around_noon(), base)]
+    queries.close()
+    shares = [{(lines.versions[row.version].sha256, row.line): row for row in lines.rows} for lines in sides]
+    assert {(both.versions[row.version].sha256, row.line) for row in both.rows} == {*shares[0], *shares[1]}
+    for row in both.rows:
+        here, there = (side.get((both.versions[row.version].sha256, row.line)) for side in shares)
+        assert (row.self, row.total) == ((here.self, here.total) if here else (0, 0))
+        assert row.b_self_share == (there.self_share if there else 0.0)
+        assert row.b_total_share == (there.total_share if there else 0.0)
+    builds = [{version.sha256: version.builds for version in lines.versions} for lines in sides]
+    assert {version.sha256: {*version.builds} for version in both.versions} == {
+        key: {*builds[0].get(key, ()), *builds[1].get(key, ())} for key in {*builds[0], *builds[1]}
+    }
+    assert [(row.version, row.line) for row in both.rows] == sorted((r.version, r.line) for r in both.rows)
 
 
 def test_the_heaviest_lines_are_shown_and_the_rest_is_told(engine: Engine, queries: QueryEngine):

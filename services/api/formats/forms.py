@@ -9,6 +9,7 @@ from fastapi import Request
 
 from services.api.formats.accept import parse_accept
 from services.api.problems import Problem
+from storage.query.answers.answer import Answer
 
 _Query_contra = TypeVar("_Query_contra", contravariant=True)
 _NAME = "format"
@@ -46,6 +47,8 @@ class Form(Generic[_Query_contra]):
     """Compressed already."""
     in_parts: bool = False
     """Written part by part while it is sent."""
+    answer: type[Answer] | None = None
+    """Type of a JSON form that is not the route's first; the route's `described_by` must name it."""
 
     @property
     def content_type(self) -> str:
@@ -139,6 +142,8 @@ def file_name(request: Request, form: Form[Any]) -> str | None:
 
 
 def _schema(form: Form[Any]) -> dict[str, Any]:
+    if form.answer is not None:
+        return {"schema": {"$ref": f"#/components/schemas/{form.answer.__name__}"}}
     text = form.media_type.startswith("text/") or form.media_type.endswith("+json")
     return {"schema": {"type": "string"} if text else {"type": "string", "format": "binary"}}
 

@@ -2,12 +2,13 @@
 
 Columns and types are derived from the answer's types and never from values: an answer without rows has the
 same columns as one with rows. A member that is a model becomes columns with dotted names (`self_core_seconds.value`).
-`key`, whose members depend on the query, becomes one column per member (`function`, `application`).
+`key`, whose members depend on the query, becomes one column per member (`function`, `application`), named `key.total`
+if the rows have a column of that name.
 """
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -31,6 +32,8 @@ class Column:
     name: str
     path: tuple[str, ...]
     type: pa.DataType
+    of_key: bool = False
+    """A member of `key`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +67,13 @@ class Rows:
         columns: list[Column] = []
         for model in models:
             columns += _columns_of(model, (), keys, leave_out=inner)
-        names = [column.name for column in columns]
-        if len(set(names)) < len(names):
+        own = [column.name for column in columns if not column.of_key]
+        if len(set(own)) < len(own):
             raise TypeError(f"Two columns of {self.model.__name__} have one name.")
-        return columns
+        return [
+            replace(column, name=f"{_KEY}.{column.name}") if column.of_key and column.name in own else column
+            for column in columns
+        ]
 
     def _lists(self, document: Json) -> list[Json]:
         return document[self.path[0]] if self.path else [document]
@@ -101,7 +107,7 @@ def _columns_of(
         if name in leave_out:
             continue
         if name == _KEY and get_origin(annotation) is dict:
-            columns += [Column(key, (*here, key), _TEXT) for key in keys]
+            columns += [Column(key, (*here, key), _TEXT, of_key=True) for key in keys]
         elif _is_model(annotation):
             columns += _columns_of(annotation, here, keys)
         else:

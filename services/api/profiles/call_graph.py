@@ -9,7 +9,7 @@ from services.api.encoded_response import as_json
 from services.api.formats.documents import forms_of
 from services.api.formats.forms import Form, Forms
 from services.api.formats.stack_profile import Value
-from services.api.parameters import Selected
+from services.api.parameters import BaseIfGiven, Selected
 from services.api.profiles import graphviz
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from services.api.profiles.stack_files import FILES, StackFile, ValueOfStacks
@@ -56,7 +56,8 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         description="The heaviest functions of a selection and the calls among them. A stack counts once for a function "
         "or a call, even with recursion. CSV and Arrow have one row per call; `Accept: "
         f"{graphviz.MEDIA_TYPE}` gets the graph in Graphviz's language. Files of stacks contain all stacks "
-        "of the selection.",
+        "of the selection. With a base, the graph has the heaviest functions and calls of both selections, "
+        "and their shares in the base; Graphviz and files show the selection.",
         response_model=described_by(CallGraphAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -65,13 +66,19 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         *,
         request: Request,
         selection: Selected,
+        base: BaseIfGiven,
         nodes: Annotated[int, Query(ge=1, le=MOST_NODES, description="Largest number of functions.")] = 80,
         edges: Annotated[int, Query(ge=0, le=MOST_EDGES, description="Largest number of calls.")] = 200,
         min_share: Annotated[
             float,
-            Query(ge=0, le=1, description="Omit functions below this share, and calls below a fifth of it."),
+            Query(
+                ge=0,
+                le=1,
+                description="Omit functions below this share, and calls below a fifth of it; with a base, those that are "
+                "below on both sides.",
+            ),
         ] = 0.0,
         value: ValueOfStacks = Value.ESTIMATE,
     ) -> Response:
-        question = CallGraphQuestion(selection, nodes, edges, min_share)
+        question = CallGraphQuestion(selection, nodes, edges, min_share, base)
         return await handler.answer(request, _FORMS, _Query(handler.queries, question, value))

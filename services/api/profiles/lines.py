@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.formats.stack_profile import Value
-from services.api.parameters import Selected
+from services.api.parameters import BaseIfGiven, Selected
 from services.api.profiles.callers import FunctionId, FunctionName
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from services.api.profiles.stack_files import Counted, StackFile, ValueOfStacks, with_stacks
@@ -30,7 +30,8 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         summary="Source lines with samples",
         description="The source lines of a function, or of a file in all binaries or in one, for display beside the "
         "text from /source. `focus` and other filters on frames are refused, because lines are stored apart "
-        "from stacks. Files of stacks contain the stacks with the function, or with a function of the file.",
+        "from stacks. With a base, each line also has its share there. Files of stacks contain the "
+        "selection's stacks with the function, or with a function of the file.",
         response_model=described_by(LinesAnswer),
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -39,6 +40,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         *,
         request: Request,
         selection: Selected,
+        base: BaseIfGiven,
         function_id: FunctionId = None,
         function: FunctionName = "",
         file: Annotated[
@@ -55,7 +57,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         value: ValueOfStacks = Value.ESTIMATE,
     ) -> Response:
         subject = parse_lines_subject(function_id=function_id, function=function, file=file, binary=binary)
-        question = LinesQuestion(selection, subject, limit)
+        question = LinesQuestion(selection, subject, limit, base)
         more = {
             "function_id": "" if function_id is None else str(function_id),
             "function": function,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http import HTTPStatus
 from time import perf_counter
 from typing import TypeVar
@@ -10,6 +11,7 @@ from anyio import CapacityLimiter
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 
+from services.api.cache_control import OPEN, VARY, cache_control
 from services.api.cancellable_threads import in_thread
 from services.api.connections import cut_of
 from services.api.encoded_response import zipped
@@ -65,6 +67,7 @@ class QueryHandler:
         if not form.in_parts and (cached := self.cache.get(key, request)) is not None:
             return cached
 
+        control = cache_control(request, datetime.now(UTC))
         queried_at = self.cache.now()
         timing = Timing(self.queries.budget(), perf_counter())
 
@@ -77,7 +80,9 @@ class QueryHandler:
                     content,
                     form.content_type,
                     packed=form.packed,
-                    vary="Accept, Accept-Encoding",
+                    vary=VARY,
+                    # A file is sent part by part and has no entity tag.
+                    cache_control=OPEN if form.in_parts else control,
                     file_name=name,
                 )
                 if not form.in_parts:

@@ -15,6 +15,8 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 Share = Annotated[float, Field(ge=0, le=1)]
 """Part of a whole."""
+Difference = Annotated[float, Field(ge=-1, le=1)]
+"""One share minus another."""
 
 
 _A = TypeVar("_A", bound="Answer")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from storage.query.answers.answer import Answer, Share
+from storage.query.answers.answer import Answer, Difference, Share
 from storage.query.answers.functions import NamedFunction
 from storage.query.answers.selection_echo import SelectionEcho
 from storage.query.answers.totals import Totals
@@ -39,6 +39,15 @@ class GraphNode(NamedFunction):
         ),
     ]
     machines: int | None
+    b_self_share: Annotated[
+        Share | None,
+        Field(description="Estimated share of the base. Null without a base, like the next two fields."),
+    ]
+    b_total_share: Share | None
+    delta: Annotated[
+        Difference | None,
+        Field(description="total_share - b_total_share. Positive: heavier in the selection."),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +71,15 @@ class GraphEdge(Answer):
         bool,
         Field(description="Some of its stacks have functions in between that the graph does not show."),
     ]
+    b_share: Annotated[
+        Share | None, Field(description="Estimated share of the base. Null without a base, like delta.")
+    ]
+    delta: Annotated[Difference | None, Field(description="share - b_share.")]
 
 
 @dataclass(frozen=True, slots=True)
 class HiddenCalls(Answer):
-    """The part of the graph that is not shown."""
+    """The part of the graph that is not shown; with a base, the heaviest ones are those of either side."""
 
     nodes: int
     self_share: Annotated[
@@ -83,6 +96,17 @@ class CallGraphAnswer(Answer):
 
     selection: SelectionEcho
     totals: Totals
-    nodes: Annotated[tuple[GraphNode, ...], Field(description="By descending total.")]
-    edges: Annotated[tuple[GraphEdge, ...], Field(description="By descending share.")]
+    nodes: Annotated[
+        tuple[GraphNode, ...],
+        Field(
+            description="By descending total. With a base: by the larger total of both sides; figures without `b_` are 0 for "
+            "a function that only the base has."
+        ),
+    ]
+    edges: Annotated[
+        tuple[GraphEdge, ...],
+        Field(description="By descending share. With a base: by the larger share of both sides."),
+    ]
     left_out: HiddenCalls
+    base: Annotated[SelectionEcho | None, Field(description="Null without a base, like base_totals.")]
+    base_totals: Totals | None

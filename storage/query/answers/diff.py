@@ -6,13 +6,11 @@ from typing import Annotated
 from pydantic import Field
 
 from analysis.confidence import LEVEL
-from storage.query.answers.answer import Answer, Share
+from storage.query.answers.answer import Answer, Difference, Share
 from storage.query.answers.figures import Interval
 from storage.query.answers.selection_echo import SelectionEcho
 from storage.query.answers.totals import Totals
 
-Difference = Annotated[float, Field(ge=-1, le=1)]
-"""One share minus another."""
 IntervalLevel = Annotated[
     float | None,
     Field(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from storage.query.answers.answer import Answer, Share
+from storage.query.answers.answer import Answer, Difference, Share
 from storage.query.answers.functions import NamedFunction
 from storage.query.answers.selection_echo import SelectionEcho
 from storage.query.answers.table import TableRow
@@ -41,6 +41,9 @@ class SourceVersion(Answer):
     ]
     self_seconds: float | None
     self_share: Annotated[Share, Field(description="Estimated share of the whole selection.")]
+    b_self_share: Annotated[
+        Share | None, Field(description="Estimated share of the whole base. Null without a base.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,15 @@ class LineRow(TableRow):
 
     version: Annotated[int, Field(description="Index into `versions`.")]
     line: Annotated[int, Field(description="Line number, from 1.")]
+    b_self_share: Annotated[
+        Share | None,
+        Field(description="Estimated share of the base. Null without a base, like the next two fields."),
+    ]
+    b_total_share: Share | None
+    delta: Annotated[
+        Difference | None,
+        Field(description="total_share - b_total_share. Positive: heavier in the selection."),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +82,9 @@ class LinesAnswer(Answer):
     rows: Annotated[
         tuple[LineRow, ...],
         Field(
-            description="By version, then line: the `limit` lines with the largest total. Their self, `remainder_self` and "
-            "`without_line` add up to `itself.self`."
+            description="By version, then line: the `limit` lines with the largest total; with a base, with the larger total "
+            "of both sides. Their self, `remainder_self` and `without_line` add up to `itself.self`. Figures "
+            "without `b_` are 0 for a line that only the base has."
         ),
     ]
     rows_total: int
@@ -83,3 +96,6 @@ class LinesAnswer(Answer):
             "are not ingested with it yet."
         ),
     ]
+    base: Annotated[SelectionEcho | None, Field(description="Null without a base, like the next two fields.")]
+    base_totals: Totals | None
+    base_itself: Annotated[TableRow | None, Field(description="As `itself`, in the base.")]

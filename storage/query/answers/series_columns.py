@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from storage.query.answers.answer import Answer
-from storage.query.answers.figures import Interval
+from storage.query.answers.columns import IntervalColumns, interval_columns, rounded
 from storage.query.answers.selection_echo import SelectionEcho
 from storage.query.answers.series import PointRow, Role, SeriesRows
 from storage.query.answers.totals import Totals
@@ -51,15 +51,6 @@ class SeriesSteps(Answer):
             "fleet estimates."
         ),
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class IntervalColumns(Answer):
-    """Estimates for the fleet with their 95 % intervals, to nine digits; null: there is none."""
-
-    value: tuple[float | None, ...]
-    lo: tuple[float | None, ...]
-    hi: tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,24 +164,11 @@ def _columns(points: Sequence[PointRow], *, timed: bool) -> SeriesPoints:
     return SeriesPoints(
         units=tuple(point.units for point in points),
         share=IntervalColumns(
-            value=_rounded([point.share for point in points]),
-            lo=_rounded([point.lo for point in points]),
-            hi=_rounded([point.hi for point in points]),
+            value=rounded(point.share for point in points),
+            lo=rounded(point.lo for point in points),
+            hi=rounded(point.hi for point in points),
         ),
-        core_seconds=_intervals([point.core_seconds for point in points]) if timed else None,
+        core_seconds=interval_columns([point.core_seconds for point in points]) if timed else None,
         low_confidence=tuple(place for place, point in enumerate(points) if point.low_confidence),
         visits=tuple(point.visits for point in points),
     )
-
-
-def _intervals(intervals: Sequence[Interval | None]) -> IntervalColumns:
-    return IntervalColumns(
-        value=_rounded([None if each is None else each.value for each in intervals]),
-        lo=_rounded([None if each is None else each.lo for each in intervals]),
-        hi=_rounded([None if each is None else each.hi for each in intervals]),
-    )
-
-
-def _rounded(values: Sequence[float | None]) -> tuple[float | None, ...]:
-    """To nine significant digits, half as many bytes as seventeen. The interval is a million times wider."""
-    return tuple(None if value is None else float(f"{value:.9g}") for value in values)

@@ -102,6 +102,7 @@ def cut(
         functions=labelled.rows(functions, ids),
         effective=(*[None] * int((ids < 0).sum()), *effective),
         pruned_nodes=len(tree) - len(kept),
-        pruned_share=min(max(1 - shown / whole, 0.0), 1.0) if whole else 0.0,
+        # Sums in another order differ in the last digits, so nothing pruned is not computed from them.
+        pruned_share=min(max(1 - shown / whole, 0.0), 1.0) if whole and len(kept) < len(tree) else 0.0,
         labels=tuple(labelled.label(id_) for id_ in ids.tolist()) if labelled.frames else (),
     )

@@ -1,25 +1,23 @@
 """Source lines of some functions or of a file, as in an annotated source (DIGEST G18).
 
 A file is identified by its content. Samples of builds with the same text are added up; different versions are listed
-side by side. If no text is stored for a build, its version is unknown: all such builds form one more version.
+side by side. If no text is stored for a build, its version is unknown: all such builds form one more version. With a
+base, a line of it is the same line of the same text.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from storage.query import binary_builds
 from storage.query.answers.answer import extended
 from storage.query.answers.lines import LineRow, LinesAnswer
-from storage.query.answers.table import TableRow
 from storage.query.facts.selection_echo import selection_echo
-from storage.query.line_samples import LinedSamples
 from storage.query.reading import Reading
 from storage.query.selections.selection import Selection
-from storage.query.shapes.occurrences import Occurrences
-from storage.query.shapes.row_order import Page, Sort, ordered
-from storage.query.shapes.source_versions import VersionRows, Versions, versions_of
-from storage.query.shapes.table import only_row, shown_rows
+from storage.query.shapes.frame_keys import LINE
+from storage.query.shapes.line_sides import NOWHERE, LineSide, MatchedLines
+from storage.query.shapes.side_shares import in_base
+from storage.query.shapes.table import shown_rows, unseen_row
 from storage.query.shapes.totals import totals
 from storage.query.subject import Subject
 
@@ -29,49 +27,58 @@ MOST_NAMED = 100
 
 @dataclass(frozen=True, slots=True)
 class LinesQuestion:
-    """The source lines of some functions in the selection."""
+    """The source lines of some functions in the selection; with a base, also their shares there."""
 
     selection: Selection
     subject: Subject
     limit: int = 2000
+    base: Selection | None = None
+    """Its event is the selection's."""
 
     def answer(self, reading: Reading) -> LinesAnswer:
         """The lines; none if no stack has the functions. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
-        lined, functions = reading.lined(self.selection, binary_builds.LABELS), reading.functions
-        samples = lined.samples
-        found = Occurrences.of(functions, samples, self.subject)
-        behind, itself = totals(functions, samples), only_row(samples, found.together())
-        lined = lined.of_functions(found.functions)
-        versions = _versions(reading, self.selection, lined)
-        rows = VersionRows(lined, versions)
-        shown = np.sort(ordered(rows, Page(Sort.TOTAL_DESC, self.limit))[: self.limit])
-        units = int(rows.own.sum())
+        now = LineSide.read(reading, self.selection, self.subject)
+        base = None if self.base is None else LineSide.read(reading, self.base, self.subject)
+        sides = [now] if base is None else [now, base]
+        lines = MatchedLines.of(sides)
+        rows = _rows(now, lines, self.limit)
+        units = int(now.rows.own.sum())
+        named = np.concatenate([side.functions for side in sides])
+        _, first = np.unique(named, return_index=True)
+        named = named[np.sort(first)]
+        kind, functions = now.samples.kind, reading.functions
         return LinesAnswer(
-            selection=selection_echo(self.selection, samples.kind),
-            totals=behind,
-            functions=tuple(functions.row(id_).named() for id_ in found.functions[:MOST_NAMED].tolist()),
-            functions_total=len(found.functions),
-            itself=itself,
-            versions=versions.versions,
-            rows=tuple(
-                _line(rows, place, row)
-                for place, row in zip(shown.tolist(), shown_rows(lined.samples, rows, shown), strict=True)
-            ),
-            rows_total=len(rows.own),
-            remainder_self=units - int(rows.own[shown].sum()),
-            without_line=itself.self - units,
+            selection=selection_echo(self.selection, kind),
+            totals=totals(functions, now.samples),
+            functions=tuple(functions.row(id_).named() for id_ in named[:MOST_NAMED].tolist()),
+            functions_total=len(named),
+            itself=now.itself,
+            versions=lines.versions,
+            rows=rows,
+            rows_total=len(lines.number),
+            remainder_self=units - sum(row.self for row in rows),
+            without_line=now.itself.self - units,
+            base=None if self.base is None else selection_echo(self.base, kind),
+            base_totals=None if base is None else totals(functions, base.samples),
+            base_itself=None if base is None else base.itself,
         )
 
 
-def _versions(reading: Reading, selection: Selection, lined: LinedSamples) -> Versions:
-    """The versions of the files with lines, in samples that were read with `binary_builds.LABELS`."""
-    functions = reading.functions
-    named = [functions.row(id_) for id_ in np.unique(lined.lines.function).tolist()]
-    known = reading.builds(selection, lined.lines.profiles, (row.binary for row in named))
-    contents = reading.contents(known.keys, (row.file for row in named))
-    return versions_of(functions, lined, known, contents)
-
-
-def _line(rows: VersionRows, place: int, row: TableRow) -> LineRow:
-    version, line = rows.place(place)
-    return extended(LineRow, row, version=version, line=line)
+def _rows(side: LineSide, lines: MatchedLines, most: int) -> tuple[LineRow, ...]:
+    """The heaviest lines, with the evidence of the selection's visits."""
+    shown = lines.heaviest(most)
+    places = lines.places[0][shown]
+    there = places[places != NOWHERE]
+    seen = dict(zip(there.tolist(), shown_rows(side.samples, side.rows, there), strict=True))
+    unseen = unseen_row(side.samples, {})
+    found = []
+    for at, place in zip(shown.tolist(), places.tolist(), strict=True):
+        version, line = lines.version_and_line(at)
+        key = {"file": lines.versions[version].file, LINE: str(line)}
+        row = seen[place] if place != NOWHERE else replace(unseen, key=key)
+        found.append(
+            extended(
+                LineRow, row, version=version, line=line, **in_base(lines.own_share, lines.total_share, at)
+            )
+        )
+    return tuple(found)

@@ -74,11 +74,18 @@ def versions_of(
                 self=int(units[n]),
                 self_seconds=as_seconds(int(units[n]), scale),
                 self_share=min(float(weights[n]) / whole, 1.0) if whole > 0 else 0.0,
+                b_self_share=None,
             )
             for n in order
         ),
         place_of[of_line],
     )
+
+
+def version_and_line(number: int) -> tuple[int, int]:
+    """The version and line of a number of `VersionRows.numbers`."""
+    version, line = divmod(number, 1 << _LINE_BITS)
+    return version, line
 
 
 class VersionRows:
@@ -100,8 +107,13 @@ class VersionRows:
 
     def place(self, row: int) -> tuple[int, int]:
         """The row's version and line."""
-        version, line = divmod(int(self._keys[row]), 1 << _LINE_BITS)
-        return version, line
+        return version_and_line(int(self._keys[row]))
+
+    def numbers(self, version: Int64) -> Int64:
+        """A number for the version and line of each row; `version` has a new number for each version."""
+        line = self._keys & ((1 << _LINE_BITS) - 1)
+        numbers: Int64 = (version[self._keys >> _LINE_BITS] << _LINE_BITS) | line
+        return numbers
 
     def key(self, place: int) -> dict[str, str]:
         """File and line."""

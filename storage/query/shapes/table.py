@@ -217,11 +217,16 @@ def only_row(samples: Samples, rows: Rows) -> TableRow:
     if len(rows.own):
         (row,) = shown_rows(samples, rows, np.zeros(1, np.int64))
         return row
+    return unseen_row(samples, {})
+
+
+def unseen_row(samples: Samples, key: dict[str, str]) -> TableRow:
+    """A row that was not observed, with its upper bound."""
     (unseen,) = estimates(samples.evidence.nothing(), 1)
     scale = samples.kind.seconds_per_unit
     seconds = as_seconds(0, scale)
     return TableRow(
-        key={},
+        key=key,
         function_id=None,
         self=0,
         total=0,

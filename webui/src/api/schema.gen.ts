@@ -353,7 +353,7 @@ export interface paths {
         };
         /**
          * The call graph of a selection
-         * @description The heaviest functions of a selection and the calls among them. A stack counts once for a function or a call, even with recursion. CSV and Arrow have one row per call; `Accept: text/vnd.graphviz` gets the graph in Graphviz's language. Files of stacks contain all stacks of the selection.
+         * @description The heaviest functions of a selection and the calls among them. A stack counts once for a function or a call, even with recursion. CSV and Arrow have one row per call; `Accept: text/vnd.graphviz` gets the graph in Graphviz's language. Files of stacks contain all stacks of the selection. With a base, the graph has the heaviest functions and calls of both selections, and their shares in the base; Graphviz and files show the selection.
          */
         get: operations["call_graph"];
         put?: never;
@@ -378,6 +378,90 @@ export interface paths {
         get: operations["callers"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/campaigns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All campaigns
+         * @description Each with its plan, its state, the machines that it selects, and its visits of the last day by outcome and hour.
+         */
+        get: operations["campaigns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/campaigns/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One campaign
+         * @description Its plan, its state, the machines that it selects, and its visits of the last day by outcome and hour.
+         */
+        get: operations["campaign_of_name"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change or create a campaign
+         * @description Omitted members keep their values. A name that no campaign has creates one, which runs at once, with the values of a new `fleet` for omitted members.
+         */
+        patch: operations["change_campaign"];
+        trace?: never;
+    };
+    "/api/v1/campaigns/{name}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a campaign
+         * @description Also one that stopped itself. Earlier failures no longer count.
+         */
+        post: operations["resume_campaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/campaigns/{name}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a campaign
+         * @description Pauses it, and cancels its visits that have not begun.
+         */
+        post: operations["stop_campaign"];
         delete?: never;
         options?: never;
         head?: never;
@@ -456,6 +540,26 @@ export interface paths {
          * @description The rows whose share of the selection differs from their share of its base, and the differences that chance among visits does not explain. Both sides have the same event. Files of stacks contain the stacks of both sides; values of the base are negative.
          */
         get: operations["diff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/disassembly": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Instructions with samples
+         * @description The instructions of a function in one build, with the samples at each. Addresses are only in raw captures, so the captures of a random part of the visits are read; `captures` says how many of how many. `focus` and other filters on frames are refused. Samples in functions that are inlined into the function count, because their instructions are its own.
+         */
+        get: operations["disassembly"];
         put?: never;
         post?: never;
         delete?: never;
@@ -601,9 +705,69 @@ export interface paths {
         };
         /**
          * Source lines with samples
-         * @description The source lines of a function, or of a file in all binaries or in one, for display beside the text from /source. `focus` and other filters on frames are refused, because lines are stored apart from stacks. Files of stacks contain the stacks with the function, or with a function of the file.
+         * @description The source lines of a function, or of a file in all binaries or in one, for display beside the text from /source. `focus` and other filters on frames are refused, because lines are stored apart from stacks. With a base, each line also has its share there. Files of stacks contain the selection's stacks with the function, or with a function of the file.
          */
         get: operations["lines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a login link
+         * @description A link that works once, within 12 hours, and opens a session with this role. The caller needs a token and at least this role: a session could otherwise prolong itself.
+         */
+        post: operations["make_login_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/machines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The machines of the inventory
+         * @description Each with its labels, its state, its last visit, and how busy it was when it last answered.
+         */
+        get: operations["machines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/machines/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One machine
+         * @description What its gateway describes, its latest visits, and the reasons of its failures in the last week.
+         */
+        get: operations["machine_of_name"];
         put?: never;
         post?: never;
         delete?: never;
@@ -625,6 +789,30 @@ export interface paths {
          */
         get: operations["movers"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Prices per core-hour
+         * @description The price of the setting, and those of platforms that differ from it.
+         */
+        get: operations["prices"];
+        /**
+         * Set prices of platforms
+         * @description Replaces all prices that differ from the default.
+         */
+        put: operations["replace_prices"];
         post?: never;
         delete?: never;
         options?: never;
@@ -712,6 +900,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The caller's role
+         * @description Which role the caller has, by a session or a token, and when that ends.
+         */
+        get: operations["current_session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/shared-code": {
         parameters: {
             query?: never;
@@ -744,6 +952,26 @@ export interface paths {
          * @description The applications, or other values of labels, whose stacks contain a function, and the function's callers there.
          */
         get: operations["shared_code_users"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How to sign in
+         * @description Needs no sign-in. It has the command that prints a login link for a server of `fleetprof up`, with its state directory if that is not the default one.
+         */
+        get: operations["sign_in"];
         put?: never;
         post?: never;
         delete?: never;
@@ -905,11 +1133,143 @@ export interface paths {
         };
         /**
          * Hot functions, or another grouping
-         * @description The samples of a selection, grouped by any of their dimensions and sorted. Rows and `remainder` add up to `totals.units`, like the root of /flame for the same selection. Files of stacks contain all stacks of the selection, divided by the labels among `by`.
+         * @description The samples of a selection, grouped by any of their dimensions and sorted. Rows and `remainder` add up to `totals.units`, like the root of /flame for the same selection. Files of stacks contain all stacks of the selection, divided by the labels among `by`. `Accept: application/vnd.fleetprof.table+json` gets the rows as columns, a third of the bytes.
          */
         get: operations["table"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List API tokens
+         * @description Tokens that administrators created, by name, expired ones too.
+         */
+        get: operations["tokens"];
+        put?: never;
+        /**
+         * Create an API token
+         * @description The answer is the only one with the token's text: the database has its digest only.
+         */
+        post: operations["create_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API token
+         * @description This process refuses the token and its sessions at once, other API processes within seconds.
+         */
+        delete: operations["revoke_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List saved views
+         * @description Addresses of the web UI with a name, which all readers share.
+         */
+        get: operations["views"];
+        put?: never;
+        /**
+         * Save a view, or make a short link
+         * @description Stores an address of the web UI. Without a name it is a short link only; the same address then gets the same link.
+         */
+        post: operations["save_view"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/views/{view_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a saved view
+         * @description Its short link then leads nowhere.
+         */
+        delete: operations["remove_view"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/visits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Visits
+         * @description What was planned on which machine, what became of it, and whether its capture is ingested; the newest first. Visits of the current round whose time is still to come are included.
+         */
+        get: operations["visits"];
+        put?: never;
+        /**
+         * Profile one machine now
+         * @description A collector makes the visit next, and its capture is ingested like others. It belongs to the campaign `by-hand` and to no round, so it changes no result of the fleet. `progress` of the answer is the address of its state.
+         */
+        post: operations["request_visit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in with an API token
+         * @description Opens a session with the role of the token. It ends at the latest when the token does.
+         */
+        post: operations["post_login"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1251,15 +1611,18 @@ export interface components {
          * @description The heaviest functions of a selection, and the calls among them.
          */
         CallGraphAnswer: {
+            /** @description Null without a base, like base_totals. */
+            base: components["schemas"]["SelectionEcho"] | null;
+            base_totals: components["schemas"]["Totals"] | null;
             /**
              * Edges
-             * @description By descending share.
+             * @description By descending share. With a base: by the larger share of both sides.
              */
             edges: components["schemas"]["GraphEdge"][];
             left_out: components["schemas"]["HiddenCalls"];
             /**
              * Nodes
-             * @description By descending total.
+             * @description By descending total. With a base: by the larger total of both sides; figures without `b_` are 0 for a function that only the base has.
              */
             nodes: components["schemas"]["GraphNode"][];
             selection: components["schemas"]["SelectionEcho"];
@@ -1449,6 +1812,237 @@ export interface components {
             totals: components["schemas"]["Totals"];
         };
         /**
+         * CampaignAnswer
+         * @description A campaign.
+         */
+        CampaignAnswer: {
+            /**
+             * Counted Cgroups
+             * @description Control groups that are counted separately.
+             */
+            counted_cgroups: number;
+            /**
+             * Counted Events
+             * @description Counted besides the default counters.
+             */
+            counted_events: string[];
+            /**
+             * Covered Last Day S
+             * @description Seconds of the last 24 hours in which rounds were drawn.
+             */
+            covered_last_day_s: number;
+            /** Created At */
+            created_at: string;
+            /**
+             * Drawn Share
+             * @description Part of the planned visits that is drawn now. It is below 1 while captures wait too long to be ingested.
+             */
+            drawn_share: number;
+            /**
+             * Draws
+             * @description False: it holds visits by hand, which represent no other machine.
+             */
+            draws: boolean;
+            /** Events */
+            events: components["schemas"]["PlannedEvent"][];
+            /**
+             * Failure Threshold
+             * @description Share of failed visits that stops the campaign.
+             */
+            failure_threshold: number;
+            /**
+             * Failure Window
+             * @description Latest visits from which that share is computed.
+             */
+            failure_window: number;
+            /**
+             * Hours
+             * @description The current hour of UTC and the 23 before it, oldest first.
+             */
+            hours: components["schemas"]["CampaignHour"][];
+            /**
+             * Last Day
+             * @description Visits by outcome.
+             */
+            last_day: {
+                [key: string]: number;
+            };
+            /**
+             * Last Hour
+             * @description Visits by outcome.
+             * @example {
+             *       "answered": 58,
+             *       "unreachable": 2
+             *     }
+             */
+            last_hour: {
+                [key: string]: number;
+            };
+            /**
+             * Last Round
+             * @description Number of the last drawn round. -1 before the first.
+             */
+            last_round: number;
+            /**
+             * Machines
+             * @description Enabled machines that it selects now.
+             */
+            machines: number;
+            /** Name */
+            name: string;
+            /**
+             * Period S
+             * @description Length of a round.
+             */
+            period_s: number;
+            /**
+             * Sampled Share
+             * @description Share of the machines' time that is sampled at this rate: the budget of overhead. One machine is visited `visits_per_hour / machines` times an hour.
+             */
+            sampled_share: number;
+            /**
+             * Select Machines
+             * @description Labels that a machine must have. Empty: all enabled machines.
+             */
+            select_machines: {
+                [key: string]: string;
+            };
+            /**
+             * Since
+             * @description Time of the last change of the state.
+             */
+            since: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "paused" | "stopped";
+            /**
+             * Strata
+             * @description Strata (datacenter × platform) of these machines.
+             */
+            strata: number;
+            /**
+             * Visit S
+             * @description Sampled seconds of one visit.
+             */
+            visit_s: number;
+            /**
+             * Visits Per Hour
+             * @description Expected visits of an hour while it runs: of the plan, the machines and `drawn_share`.
+             */
+            visits_per_hour: number;
+            /**
+             * Visits Per Round
+             * @description Expected visits of a round over all machines.
+             */
+            visits_per_round: number;
+            /**
+             * Why
+             * @description The reason for the state, as a sentence; may be empty.
+             */
+            why: string;
+        };
+        /**
+         * CampaignChange
+         * @description Fields to change; omitted ones and null keep their values. A new campaign takes those of a new `fleet`.
+         */
+        CampaignChange: {
+            /**
+             * Counted Cgroups
+             * @description Control groups to count separately.
+             */
+            counted_cgroups?: number | null;
+            /**
+             * Counted Events
+             * @description Events to count besides the default counters.
+             */
+            counted_events?: string[] | null;
+            /**
+             * Duration S
+             * @description Window of every event.
+             */
+            duration_s?: number | null;
+            /**
+             * Events
+             * @description Replaces all events; not together with `duration_s` or `rate_hz`.
+             */
+            events?: components["schemas"]["NewEvent"][] | null;
+            /**
+             * Failure Threshold
+             * @description Share of failed visits that stops the campaign.
+             */
+            failure_threshold?: number | null;
+            /**
+             * Failure Window
+             * @description Latest visits from which that share is computed.
+             */
+            failure_window?: number | null;
+            /**
+             * Period S
+             * @description Length of a round.
+             */
+            period_s?: number | null;
+            /**
+             * Rate Hz
+             * @description Samples per second and CPU of the events sampled by time.
+             */
+            rate_hz?: number | null;
+            /**
+             * Select Machines
+             * @description Labels that a machine must have (also datacenter, cluster, platform, kernel). {}: all machines.
+             * @example {
+             *       "kernel": "6.18.1"
+             *     }
+             */
+            select_machines?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * Visits Per Round
+             * @description Expected visits of a round over all machines; may be below 1.
+             */
+            visits_per_round?: number | null;
+        };
+        /**
+         * CampaignHour
+         * @description The visits that were drawn for one hour of UTC.
+         */
+        CampaignHour: {
+            /**
+             * Answered
+             * @description Those that returned a capture.
+             */
+            answered: number;
+            /**
+             * Failed
+             * @description Those that failed.
+             */
+            failed: number;
+            /**
+             * Ingested
+             * @description Those whose capture is ingested.
+             */
+            ingested: number;
+            /**
+             * Lost
+             * @description Those that the collector did not make or finish.
+             */
+            lost: number;
+            /**
+             * Open
+             * @description Those that have not ended.
+             */
+            open: number;
+            /**
+             * Planned
+             * @description Visits drawn for this hour; the current one may get more.
+             */
+            planned: number;
+            /** Start */
+            start: string;
+        };
+        /**
          * CampaignStatus
          * @description A campaign.
          */
@@ -1484,6 +2078,26 @@ export interface components {
             why: string;
         };
         /**
+         * CampaignStop
+         * @description Why a campaign is stopped.
+         */
+        CampaignStop: {
+            /**
+             * Why
+             * @description Reason, shown to other users.
+             * @default Stopped by an operator.
+             */
+            why: string;
+        };
+        /**
+         * CampaignsAnswer
+         * @description All campaigns by name.
+         */
+        CampaignsAnswer: {
+            /** Campaigns */
+            campaigns: components["schemas"]["CampaignAnswer"][];
+        };
+        /**
          * CapacityAnswer
          * @description Request rates against load, by CPU utilisation and by APU.
          */
@@ -1513,6 +2127,62 @@ export interface components {
             selection: components["schemas"]["MachineSelectionEcho"];
             /** Step Seconds */
             step_seconds: number;
+        };
+        /**
+         * CaptureSample
+         * @description The raw captures that were read: ingested data has functions and lines, but no addresses.
+         */
+        CaptureSample: {
+            /**
+             * Bytes
+             * @description Compressed size of the captures that were read.
+             */
+            bytes: number;
+            /**
+             * Chosen
+             * @description Visits of these that were chosen at random. Their number follows from the limits of captures and bytes before any capture is read.
+             */
+            chosen: number;
+            /**
+             * Complete
+             * @description All `visits` were read, so `samples` are all samples.
+             */
+            complete: boolean;
+            /**
+             * Not Kept
+             * @description Captures that are deleted because of their age.
+             */
+            not_kept: number;
+            /**
+             * Read
+             * @description Captures of the chosen visits that were read.
+             */
+            read: number;
+            /**
+             * Sentence
+             * @description The same for a reader.
+             */
+            sentence: string;
+            /**
+             * Stopped
+             * @description The time limit ended the reading before all chosen captures were read.
+             */
+            stopped: boolean;
+            /**
+             * Unreadable
+             * @description Captures that are missing from the archive or damaged.
+             */
+            unreadable: number;
+            /**
+             * Visits
+             * @description Visits of the selection with the function in a stack, in this build or in one that is not known.
+             */
+            visits: number;
+            /**
+             * Weighted
+             * @description `share` weights each visit as estimates do. False: visits were not drawn at random, so each sample counts the same.
+             */
+            weighted: boolean;
         };
         /**
          * CapturesStatus
@@ -1586,6 +2256,28 @@ export interface components {
             share: components["schemas"]["Figure"];
         };
         /**
+         * ChangedCampaign
+         * @description A campaign after a change.
+         */
+        ChangedCampaign: {
+            campaign: components["schemas"]["CampaignAnswer"];
+            /**
+             * Changed
+             * @description False: it was as requested already.
+             */
+            changed: boolean;
+            /**
+             * Created
+             * @description Whether the change created it.
+             */
+            created: boolean;
+            /**
+             * Note
+             * @description What to know about the change, e.g. when it applies; may be empty.
+             */
+            note: string;
+        };
+        /**
          * Chip
          * @description The chips, and the counters used for them.
          */
@@ -1611,6 +2303,64 @@ export interface components {
              * @description Empty: no visit or run is left.
              */
             platform: string;
+        };
+        /**
+         * CodeOrigin
+         * @description The source of the instructions.
+         */
+        CodeOrigin: {
+            /**
+             * Addresses
+             * @description virtual: addresses as in the ELF file (`objdump -d`); file: offsets in the file, because no file is available; kernel: offsets from the kernel's `_stext`.
+             * @enum {string}
+             */
+            addresses: "virtual" | "file" | "kernel";
+            /**
+             * Architecture
+             * @description x86-64 or aarch64. Null without instructions.
+             */
+            architecture: string | null;
+            /**
+             * Missing
+             * @description Why there are no instructions, and which upload helps, as sentences. Null: there are.
+             */
+            missing: string | null;
+            /**
+             * Origin
+             * @description Place of the ELF file: an upload, a path on the API's machine, a debuginfod server's URL. Null: no instructions are available.
+             */
+            origin: string | null;
+        };
+        /**
+         * CodeRange
+         * @description A contiguous part of the function's code.
+         */
+        CodeRange: {
+            /**
+             * End
+             * @description Address behind it, hex.
+             */
+            end: string;
+            /** Samples */
+            samples: number;
+            /** Shown End */
+            shown_end: string | null;
+            /**
+             * Shown Start
+             * @description First address in `rows`, hex. Null: the range is not shown.
+             */
+            shown_start: string | null;
+            /**
+             * Start
+             * @description First address, hex.
+             * @example 0x1139
+             */
+            start: string;
+            /**
+             * Symbol
+             * @description Name in the symbol table: compilers split functions into `f` and `f.cold`.
+             */
+            symbol: string;
         };
         /**
          * Coefficient
@@ -1696,6 +2446,44 @@ export interface components {
             significant: boolean;
         };
         /**
+         * CreatedToken
+         * @description A new token. This is the only answer with its text.
+         */
+        CreatedToken: {
+            /**
+             * Created At
+             * @description RFC 3339, UTC.
+             */
+            created_at: string;
+            /**
+             * Created By
+             * @description Who created it, if known.
+             */
+            created_by: string;
+            /**
+             * Expires At
+             * @description RFC 3339, UTC. Null: it does not expire.
+             */
+            expires_at: string | null;
+            /**
+             * Last Used
+             * @description UTC day of the last request with it; null: never used.
+             */
+            last_used: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+            /**
+             * Token
+             * @description The text for the header Authorization: Bearer.
+             */
+            token: string;
+        };
+        /**
          * CrossCheckAnswer
          * @description Comparison of two independent accounts of CPU time.
          */
@@ -1746,6 +2534,37 @@ export interface components {
             verdict: "agree" | "differ" | "unclear";
             /** Visits */
             visits: number;
+        };
+        /**
+         * CurrentSession
+         * @description Who the caller is.
+         */
+        CurrentSession: {
+            /**
+             * Ends At
+             * @description RFC 3339, UTC. When it ends in any case; null: it has no end.
+             */
+            ends_at: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "session" | "token";
+            /**
+             * Name
+             * @description Name of a created API token; null for other callers.
+             */
+            name: string | null;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+            /**
+             * Unused Ends At
+             * @description RFC 3339, UTC. When the session ends if no further request uses it; null for a token.
+             */
+            unused_ends_at: string | null;
         };
         /**
          * DayRow
@@ -1976,6 +2795,69 @@ export interface components {
             test_share: number;
         };
         /**
+         * DisassemblyAnswer
+         * @description The instructions of a function, with samples.
+         */
+        DisassemblyAnswer: {
+            /**
+             * Build Id
+             * @description Key of the shown build. Null: there is none.
+             */
+            build_id: string | null;
+            /**
+             * Builds
+             * @description Builds with samples, the heaviest first.
+             */
+            builds: components["schemas"]["storage__query__answers__disassembly__FunctionBuild"][];
+            captures: components["schemas"]["CaptureSample"];
+            code: components["schemas"]["CodeOrigin"];
+            /**
+             * Cut
+             * @description Which part is shown if the function is larger than 64 KiB, as a sentence. Null: all of it is shown.
+             */
+            cut: string | null;
+            /**
+             * Functions
+             * @description The functions that match, at most the heaviest hundred. The first is shown.
+             */
+            functions: components["schemas"]["NamedFunction"][];
+            /** Functions Total */
+            functions_total: number;
+            /** @description The shown function in all builds, from ingested data. Its key is empty. */
+            itself: components["schemas"]["TableRow"];
+            /** Ranges */
+            ranges: components["schemas"]["CodeRange"][];
+            /**
+             * Rows
+             * @description By ascending address.
+             */
+            rows: components["schemas"]["InstructionRow"][];
+            /**
+             * Samples
+             * @description Samples at addresses in the function's code in the captures that were read. Unlike `itself`, they include functions inlined into it. Rows and `samples_hidden` add up to them.
+             */
+            samples: number;
+            /**
+             * Samples Hidden
+             * @description Of these, samples in parts of the function that are not shown.
+             */
+            samples_hidden: number;
+            /**
+             * Samples Inside
+             * @description Of these, samples at an address that is not the start of an instruction. They count at the instruction around it.
+             */
+            samples_inside: number;
+            /** Seconds */
+            seconds: number | null;
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["Totals"];
+            /**
+             * Unknown Build Samples
+             * @description Samples of the function in visits with several builds of the binary.
+             */
+            unknown_build_samples: number;
+        };
+        /**
          * EventRow
          * @description One event of the most accurate model.
          */
@@ -2007,6 +2889,25 @@ export interface components {
             event: string;
             /** Unit */
             unit: string;
+        };
+        /**
+         * EventSupport
+         * @description An event, and whether the machine's gateway can sample it.
+         */
+        EventSupport: {
+            /** Event */
+            event: string;
+            /**
+             * Source
+             * @description The kernel's event behind it; may be empty.
+             */
+            source: string;
+            /**
+             * Use
+             * @description counted: it can be counted, and not sampled.
+             * @enum {string}
+             */
+            use: "sampled" | "counted" | "none";
         };
         /**
          * EventsAnswer
@@ -2735,7 +3636,7 @@ export interface components {
              * Builds
              * @description The builds with the name of its binary, the newest first, at most a hundred. A function is the same in all of them.
              */
-            builds: components["schemas"]["FunctionBuild"][];
+            builds: components["schemas"]["storage__query__answers__function__FunctionBuild"][];
             /** Builds Total */
             builds_total: number;
             /**
@@ -2777,42 +3678,15 @@ export interface components {
             status: "full" | "symtab" | "binary_only" | "unknown";
         };
         /**
-         * FunctionBuild
-         * @description A build of the function's binary.
-         */
-        FunctionBuild: {
-            /**
-             * First Seen
-             * @description RFC 3339, UTC.
-             */
-            first_seen: string;
-            /**
-             * Key
-             * @description Key of the binary, for /source and /symbols.
-             */
-            key: string;
-            /**
-             * Path
-             * @description Path at which it was first seen.
-             */
-            path: string;
-            /**
-             * Reason
-             * @description The reason why the status is not full, as a sentence.
-             */
-            reason: string;
-            /**
-             * Status
-             * @description Its best symbols so far.
-             * @enum {string}
-             */
-            status: "full" | "symtab" | "binary_only" | "unknown";
-        };
-        /**
          * GraphEdge
          * @description One function calls another; a stack counts once, however often the call occurs in it.
          */
         GraphEdge: {
+            /**
+             * B Share
+             * @description Estimated share of the base. Null without a base, like delta.
+             */
+            b_share: number | null;
             /** Callee */
             callee: number;
             /** Callee Function */
@@ -2824,6 +3698,11 @@ export interface components {
             caller: number;
             /** Caller Function */
             caller_function: string;
+            /**
+             * Delta
+             * @description share - b_share.
+             */
+            delta: number | null;
             /** Hi */
             hi: number | null;
             /**
@@ -2852,8 +3731,20 @@ export interface components {
          * @description A function.
          */
         GraphNode: {
+            /**
+             * B Self Share
+             * @description Estimated share of the base. Null without a base, like the next two fields.
+             */
+            b_self_share: number | null;
+            /** B Total Share */
+            b_total_share: number | null;
             /** Binary */
             binary: string;
+            /**
+             * Delta
+             * @description total_share - b_total_share. Positive: heavier in the selection.
+             */
+            delta: number | null;
             /**
              * File
              * @description Empty: not known.
@@ -2937,7 +3828,7 @@ export interface components {
         };
         /**
          * HiddenCalls
-         * @description The part of the graph that is not shown.
+         * @description The part of the graph that is not shown; with a base, the heaviest ones are those of either side.
          */
         HiddenCalls: {
             /**
@@ -2999,6 +3890,76 @@ export interface components {
              * @description Ingested visits of the selection. 0 if none were read, because named experiments train the model.
              */
             visits: number;
+        };
+        /**
+         * InstructionRow
+         * @description An instruction; or an address with samples, if no instructions are available.
+         */
+        InstructionRow: {
+            /**
+             * Address
+             * @description Hex.
+             * @example 0x1139
+             */
+            address: string;
+            /**
+             * Bytes
+             * @description Hex. Null without instructions.
+             * @example 4889e5
+             */
+            bytes: string | null;
+            /**
+             * File
+             * @description Source file. Null: not known.
+             */
+            file: string | null;
+            /**
+             * Inlined
+             * @description Innermost inlined function that the instruction is from. Null: none.
+             */
+            inlined: string | null;
+            /**
+             * Line
+             * @description Source line. Null: not known.
+             */
+            line: number | null;
+            /**
+             * Mnemonic
+             * @description `.byte`: these bytes are no instruction. x86-64 is in Intel syntax.
+             * @example mov
+             */
+            mnemonic: string | null;
+            /**
+             * Operands
+             * @example rbp, rsp
+             */
+            operands: string | null;
+            /**
+             * Samples
+             * @description Samples at the instruction in the captures that were read. Interrupts are taken late, so a slow instruction's samples may be at the next one.
+             */
+            samples: number;
+            /**
+             * Seconds
+             * @description These samples as CPU time, as observed. Null for events not counted in time.
+             */
+            seconds: number | null;
+            /**
+             * Share
+             * @description Share of the samples in the function's code, weighted.
+             */
+            share: number;
+            /**
+             * Target
+             * @description Address that a direct jump or call goes to, hex. Null for others.
+             */
+            target: string | null;
+            /**
+             * Target Name
+             * @description Its function, with the distance from its start.
+             * @example work+0x10
+             */
+            target_name: string | null;
         };
         /**
          * InterferenceAnswer
@@ -3149,6 +4110,28 @@ export interface components {
             selection: components["schemas"]["SelectionEcho"];
         };
         /**
+         * LastVisit
+         * @description The latest visit of a machine that ended, other than those that the collector lost.
+         */
+        LastVisit: {
+            /** Campaign */
+            campaign: string;
+            /**
+             * Detail
+             * @description Reason of the outcome, a sentence; may be empty.
+             */
+            detail: string;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "drawn" | "answered" | "unreachable" | "refused" | "timeout" | "garbage" | "failed" | "lost";
+            /** Planned At */
+            planned_at: string;
+            /** Visit Id */
+            visit_id: string;
+        };
+        /**
          * LeftOut
          * @description Visits that a model cannot use.
          */
@@ -3163,6 +4146,18 @@ export interface components {
          * @description A line with samples. Its total counts a stack once for each function at the line, recursion or not.
          */
         LineRow: {
+            /**
+             * B Self Share
+             * @description Estimated share of the base. Null without a base, like the next two fields.
+             */
+            b_self_share: number | null;
+            /** B Total Share */
+            b_total_share: number | null;
+            /**
+             * Delta
+             * @description total_share - b_total_share. Positive: heavier in the selection.
+             */
+            delta: number | null;
             /**
              * Function Id
              * @description Null unless `by` contains function.
@@ -3258,6 +4253,11 @@ export interface components {
          * @description Source lines with samples, to be laid beside their text.
          */
         LinesAnswer: {
+            /** @description Null without a base, like the next two fields. */
+            base: components["schemas"]["SelectionEcho"] | null;
+            /** @description As `itself`, in the base. */
+            base_itself: components["schemas"]["TableRow"] | null;
+            base_totals: components["schemas"]["Totals"] | null;
             /**
              * Functions
              * @description The functions that match, at most the heaviest hundred.
@@ -3274,7 +4274,7 @@ export interface components {
             remainder_self: number;
             /**
              * Rows
-             * @description By version, then line: the `limit` lines with the largest total. Their self, `remainder_self` and `without_line` add up to `itself.self`.
+             * @description By version, then line: the `limit` lines with the largest total; with a base, with the larger total of both sides. Their self, `remainder_self` and `without_line` add up to `itself.self`. Figures without `b_` are 0 for a line that only the base has.
              */
             rows: components["schemas"]["LineRow"][];
             /** Rows Total */
@@ -3348,6 +4348,231 @@ export interface components {
             totals: components["schemas"]["Totals"];
         };
         /**
+         * LoginLinkOptions
+         * @description The login link to make.
+         */
+        LoginLinkOptions: {
+            /**
+             * Role
+             * @description Role of the session; null: that of the caller.
+             */
+            role?: ("viewer" | "operator" | "admin") | null;
+        };
+        /**
+         * MachineAnswer
+         * @description One machine.
+         */
+        MachineAnswer: {
+            /** Added At */
+            added_at: string;
+            /**
+             * Address
+             * @description Address of its gateway.
+             */
+            address: string;
+            /**
+             * Answered At
+             * @description Time of its last answered visit, whose utilisation follows. Null: none.
+             */
+            answered_at: string | null;
+            /** Architecture */
+            architecture: string;
+            /**
+             * Busy Cores
+             * @description The same in logical CPUs: utilisation × logical_cpus.
+             */
+            busy_cores: number | null;
+            /** Cluster */
+            cluster: string;
+            /** Datacenter */
+            datacenter: string;
+            /**
+             * Described At
+             * @description Null: its gateway has not described it yet.
+             */
+            described_at: string | null;
+            /**
+             * Enabled
+             * @description False: no round draws it.
+             */
+            enabled: boolean;
+            /** Events */
+            events: components["schemas"]["EventSupport"][];
+            /**
+             * Failures
+             * @description The failures of the last week, the most frequent first; at most 20.
+             */
+            failures: components["schemas"]["MachineFailure"][];
+            /**
+             * Failures Last Day
+             * @description Those of them that failed.
+             */
+            failures_last_day: number;
+            /** Kernel */
+            kernel: string;
+            /**
+             * Labels
+             * @description Labels of its gateway, and those of the inventory, which take precedence.
+             */
+            labels: {
+                [key: string]: string;
+            };
+            last_visit: components["schemas"]["LastVisit"] | null;
+            load: components["schemas"]["SystemLoad"] | null;
+            /** Logical Cpus */
+            logical_cpus: number | null;
+            /** Name */
+            name: string;
+            /**
+             * Outcomes Last Day
+             * @description Visits by outcome.
+             * @example {
+             *       "answered": 5,
+             *       "unreachable": 1
+             *     }
+             */
+            outcomes_last_day: {
+                [key: string]: number;
+            };
+            /** Outcomes Last Week */
+            outcomes_last_week: {
+                [key: string]: number;
+            };
+            /**
+             * Platform
+             * @description CPU model. Empty until its gateway has described it.
+             */
+            platform: string;
+            /**
+             * State
+             * @description disabled; never_visited: no visit has ended; failing: its last visit failed; ok. The first that applies. Visits that the collector lost do not count.
+             * @enum {string}
+             */
+            state: "disabled" | "never_visited" | "failing" | "ok";
+            system: components["schemas"]["SystemFacts"];
+            /**
+             * Utilisation
+             * @description Busy share of its CPUs in that visit.
+             */
+            utilisation: number | null;
+            /**
+             * Visits
+             * @description Its latest 20 visits, the newest first.
+             */
+            visits: components["schemas"]["VisitRow"][];
+            /**
+             * Visits Last Day
+             * @description Visits of the last 24 hours that ended, other than lost ones.
+             */
+            visits_last_day: number;
+        };
+        /**
+         * MachineCounts
+         * @description Machines of the inventory that `find` matches, by state.
+         */
+        MachineCounts: {
+            /** All */
+            all: number;
+            /** Disabled */
+            disabled: number;
+            /** Failing */
+            failing: number;
+            /** Never Visited */
+            never_visited: number;
+            /** Ok */
+            ok: number;
+        };
+        /**
+         * MachineFailure
+         * @description Failed visits of one machine with the same outcome and the same text.
+         */
+        MachineFailure: {
+            /**
+             * Detail
+             * @description A sentence; may be empty.
+             */
+            detail: string;
+            /**
+             * Latest
+             * @description Time for which the latest of them was drawn.
+             */
+            latest: string;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "drawn" | "answered" | "unreachable" | "refused" | "timeout" | "garbage" | "failed" | "lost";
+            /** Visits */
+            visits: number;
+        };
+        /**
+         * MachineRow
+         * @description A machine of the inventory.
+         */
+        MachineRow: {
+            /**
+             * Answered At
+             * @description Time of its last answered visit, whose utilisation follows. Null: none.
+             */
+            answered_at: string | null;
+            /** Architecture */
+            architecture: string;
+            /**
+             * Busy Cores
+             * @description The same in logical CPUs: utilisation × logical_cpus.
+             */
+            busy_cores: number | null;
+            /** Cluster */
+            cluster: string;
+            /** Datacenter */
+            datacenter: string;
+            /**
+             * Enabled
+             * @description False: no round draws it.
+             */
+            enabled: boolean;
+            /**
+             * Failures Last Day
+             * @description Those of them that failed.
+             */
+            failures_last_day: number;
+            /** Kernel */
+            kernel: string;
+            /**
+             * Labels
+             * @description Labels of its gateway, and those of the inventory, which take precedence.
+             */
+            labels: {
+                [key: string]: string;
+            };
+            last_visit: components["schemas"]["LastVisit"] | null;
+            /** Logical Cpus */
+            logical_cpus: number | null;
+            /** Name */
+            name: string;
+            /**
+             * Platform
+             * @description CPU model. Empty until its gateway has described it.
+             */
+            platform: string;
+            /**
+             * State
+             * @description disabled; never_visited: no visit has ended; failing: its last visit failed; ok. The first that applies. Visits that the collector lost do not count.
+             * @enum {string}
+             */
+            state: "disabled" | "never_visited" | "failing" | "ok";
+            /**
+             * Utilisation
+             * @description Busy share of its CPUs in that visit.
+             */
+            utilisation: number | null;
+            /**
+             * Visits Last Day
+             * @description Visits of the last 24 hours that ended, other than lost ones.
+             */
+            visits_last_day: number;
+        };
+        /**
          * MachineSelectionEcho
          * @description The selected machines and the time range.
          */
@@ -3373,6 +4598,12 @@ export interface components {
              */
             to: string;
         };
+        /**
+         * MachineSort
+         * @description What machines are sorted by; unknown values are last in both orders.
+         * @enum {string}
+         */
+        MachineSort: "name" | "datacenter" | "platform" | "kernel" | "cpus" | "last_visit" | "visits" | "failures" | "busy_cores" | "utilisation";
         /**
          * MachineTypesAnswer
          * @description Two machine types, under equal traffic for each machine, or at equal load by their request rates.
@@ -3439,6 +4670,20 @@ export interface components {
             utilisation_because: components["schemas"]["Unavailable"] | null;
             /** @description Machines of the old type that one of the new replaces, by utilisation: by loads under equal traffic, or by requests at equal load. Null, like the next fields: `because` or `utilisation_because` gives the reason. */
             utilisation_ratio: components["schemas"]["Figure"] | null;
+        };
+        /**
+         * MachinesAnswer
+         * @description Machines of the inventory.
+         */
+        MachinesAnswer: {
+            counts: components["schemas"]["MachineCounts"];
+            /** Machines */
+            machines: components["schemas"]["MachineRow"][];
+            /**
+             * Matching
+             * @description Machines that `find` and `state` match, on all pages.
+             */
+            matching: number;
         };
         /**
          * MachinesStatus
@@ -3756,6 +5001,153 @@ export interface components {
             status: "full" | "symtab" | "binary_only" | "unknown";
         };
         /**
+         * NewEvent
+         * @description An event of a campaign's visits.
+         */
+        NewEvent: {
+            /**
+             * Duration Ms
+             * @description Length of its window.
+             */
+            duration_ms: number;
+            /**
+             * Event
+             * @description Event to sample, e.g. cpu, page-faults, tracepoint:sched:sched_switch (docs/events.md).
+             */
+            event: string;
+            /**
+             * Period
+             * @description Events between two samples. 0: `rate_hz` applies; both 0: the gateway's default.
+             * @default 0
+             */
+            period: number;
+            /**
+             * Rate Hz
+             * @description Samples per second and CPU, for events sampled by time. 0: `period` applies.
+             * @default 0
+             */
+            rate_hz: number;
+            /**
+             * Stacks
+             * @description False: record only the innermost function.
+             * @default true
+             */
+            stacks: boolean;
+            /**
+             * Turn
+             * @description Events of one turn are sampled together, turns one after the other.
+             * @default 0
+             */
+            turn: number;
+        };
+        /**
+         * NewLoginLink
+         * @description A link that works once.
+         */
+        NewLoginLink: {
+            /**
+             * Expires At
+             * @description RFC 3339, UTC. Unused until then, it expires.
+             */
+            expires_at: string;
+            /**
+             * Path
+             * @description Path and query, below the address of this server.
+             */
+            path: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+        };
+        /**
+         * NewPrices
+         * @description All prices that differ from the default.
+         */
+        NewPrices: {
+            /**
+             * Platforms
+             * @description Price per core-hour by platform. Platforms that are missing get the default.
+             */
+            platforms: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * NewToken
+         * @description The token to create.
+         */
+        NewToken: {
+            /**
+             * Days
+             * @description Days until it expires, 1 to 3650; null: it does not expire.
+             */
+            days?: number | null;
+            /**
+             * Name
+             * @description 1 to 100 letters, digits, points, dashes, underscores and @.
+             */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+        };
+        /**
+         * NewView
+         * @description The address to save.
+         */
+        NewView: {
+            /**
+             * Name
+             * @description 1 to 100 characters, unique; null: make a short link only.
+             */
+            name?: string | null;
+            /**
+             * Path
+             * @description Path and query of a page of the web UI, at most 8000 characters of ASCII.
+             */
+            path: string;
+        };
+        /**
+         * OpenedSession
+         * @description A new session; its cookie is in the response's headers.
+         */
+        OpenedSession: {
+            /**
+             * Binding
+             * @description Value of the header X-Fleetprof-Session for requests of this session.
+             */
+            binding: string;
+            /**
+             * Ends At
+             * @description RFC 3339, UTC. When it ends in any case; null: it has no end.
+             */
+            ends_at: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "session" | "token";
+            /**
+             * Name
+             * @description Name of a created API token; null for other callers.
+             */
+            name: string | null;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+            /**
+             * Unused Ends At
+             * @description RFC 3339, UTC. When the session ends if no further request uses it; null for a token.
+             */
+            unused_ends_at: string | null;
+        };
+        /**
          * Order
          * @description Sort key of a list; largest first, names ascending.
          * @enum {string}
@@ -3871,6 +5263,36 @@ export interface components {
             source: components["schemas"]["Source"];
         };
         /**
+         * PlannedEvent
+         * @description An event of a visit.
+         */
+        PlannedEvent: {
+            /** Duration Ms */
+            duration_ms: number;
+            /** Event */
+            event: string;
+            /**
+             * Period
+             * @description Events between two samples. 0: `rate_hz` applies; both 0: the gateway's default.
+             */
+            period: number;
+            /**
+             * Rate Hz
+             * @description Samples per second and CPU. 0: `period` applies.
+             */
+            rate_hz: number;
+            /**
+             * Stacks
+             * @description False: only the innermost function is recorded.
+             */
+            stacks: boolean;
+            /**
+             * Turn
+             * @description Events of one turn are sampled together, turns one after the other.
+             */
+            turn: number;
+        };
+        /**
          * PlatformExperiments
          * @description The part of a set for one platform.
          */
@@ -3894,6 +5316,26 @@ export interface components {
             programs: string[];
             /** Targets */
             targets: components["schemas"]["WatchedTarget"][];
+        };
+        /**
+         * PlatformPrice
+         * @description The price of one platform.
+         */
+        PlatformPrice: {
+            /**
+             * Changed At
+             * @description RFC 3339, UTC.
+             */
+            changed_at: string;
+            /**
+             * Changed By
+             * @description Who changed it, if known.
+             */
+            changed_by: string;
+            /** Platform */
+            platform: string;
+            /** Price Per Core Hour */
+            price_per_core_hour: number;
         };
         /**
          * Power
@@ -3932,6 +5374,19 @@ export interface components {
             instructions: number;
             /** Platform */
             platform: string;
+        };
+        /**
+         * Prices
+         * @description Prices per core-hour.
+         */
+        Prices: {
+            /**
+             * Default
+             * @description Price of platforms that are not listed: FLEETPROF_PRICE_PER_CORE_HOUR; null: unknown.
+             */
+            default: number | null;
+            /** Platforms */
+            platforms: components["schemas"]["PlatformPrice"][];
         };
         /**
          * ProblemDocument
@@ -4149,6 +5604,14 @@ export interface components {
             sha256: string;
         };
         /**
+         * RemovedView
+         * @description A deleted view or short link.
+         */
+        RemovedView: {
+            /** Id */
+            id: string;
+        };
+        /**
          * ReprocessingAnswer
          * @description Captures that are reprocessed because a binary's symbols became better.
          */
@@ -4205,6 +5668,41 @@ export interface components {
         Reprocessings: {
             /** Reprocessings */
             reprocessings: components["schemas"]["ReprocessingAnswer"][];
+        };
+        /**
+         * RequestedVisit
+         * @description A visit that a collector makes next.
+         */
+        RequestedVisit: {
+            /**
+             * Campaign
+             * @description The campaign of visits by hand, by-hand.
+             */
+            campaign: string;
+            /** Duration S */
+            duration_s: number;
+            /** Event */
+            event: string;
+            /** Machine */
+            machine: string;
+            /** Planned At */
+            planned_at: string;
+            /**
+             * Progress
+             * @description Path of the visit's state.
+             * @example /api/v1/visits?visit_id=…
+             */
+            progress: string;
+            /** Visit Id */
+            visit_id: string;
+        };
+        /**
+         * RevokedToken
+         * @description A removed token.
+         */
+        RevokedToken: {
+            /** Name */
+            name: string;
         };
         /**
          * SearchAnswer
@@ -4688,6 +6186,25 @@ export interface components {
             unit: string;
         };
         /**
+         * SignInByToken
+         * @description An API token, exchanged for a session.
+         */
+        SignInByToken: {
+            /** Token */
+            token: string;
+        };
+        /**
+         * SignInWays
+         * @description How a reader of this server can sign in.
+         */
+        SignInWays: {
+            /**
+             * Command
+             * @description Command that prints a login link, for the user who started this server with `fleetprof up`. Null: only `fleetprof url --api URL` with an API token makes one.
+             */
+            command: string | null;
+        };
+        /**
          * Slowdown
          * @description The slowdown at one frequency.
          */
@@ -4832,6 +6349,11 @@ export interface components {
          * @description One text of a file. Builds with the same text are one version.
          */
         SourceVersion: {
+            /**
+             * B Self Share
+             * @description Estimated share of the whole base. Null without a base.
+             */
+            b_self_share: number | null;
             /**
              * Builds
              * @description /source has the text for any of these builds, once it is stored.
@@ -5218,6 +6740,77 @@ export interface components {
             missing: components["schemas"]["MissingSymbols"][];
         };
         /**
+         * SystemFacts
+         * @description The hardware and the operating system, as the gateway described them. Null or empty: not known.
+         */
+        SystemFacts: {
+            /**
+             * Cores
+             * @description Physical cores.
+             */
+            cores: number | null;
+            /** Hardware Max Mhz */
+            hardware_max_mhz: number | null;
+            /** Hardware Min Mhz */
+            hardware_min_mhz: number | null;
+            /** Hostname */
+            hostname: string;
+            /**
+             * Kernel Version
+             * @description Version line of the kernel (uname -v).
+             */
+            kernel_version: string;
+            /** Memory Bytes */
+            memory_bytes: number | null;
+            /** Microcode */
+            microcode: string;
+            /** Nominal Mhz */
+            nominal_mhz: number | null;
+            /** Numa Nodes */
+            numa_nodes: number | null;
+            /** Os */
+            os: string;
+            /**
+             * Packages
+             * @description Sockets.
+             */
+            packages: number | null;
+            /**
+             * Smt
+             * @description on, off, forceoff or notsupported.
+             */
+            smt: string;
+            /** Threads Per Core */
+            threads_per_core: number | null;
+            /**
+             * Virtualization
+             * @description The hypervisor; none: bare metal.
+             */
+            virtualization: string;
+        };
+        /**
+         * SystemLoad
+         * @description The machine in its last ingested visit. Null: not recorded.
+         */
+        SystemLoad: {
+            /** Governor */
+            governor: string | null;
+            /** Load 1 */
+            load_1: number | null;
+            /** Load 15 */
+            load_15: number | null;
+            /** Load 5 */
+            load_5: number | null;
+            /** Memory Available Bytes */
+            memory_available_bytes: number | null;
+            /** Planned At */
+            planned_at: string;
+            /** Swap Used Bytes */
+            swap_used_bytes: number | null;
+            /** Tasks */
+            tasks: number | null;
+        };
+        /**
          * TableAnswer
          * @description The samples of a selection, grouped.
          */
@@ -5231,6 +6824,67 @@ export interface components {
              * Rows Total
              * @description Rows that match `find` and `find_regex`. Without both: all rows.
              */
+            rows_total: number;
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["Totals"];
+        };
+        /**
+         * TableColumns
+         * @description Columns over the rows, in their order; `TableRow` describes the members.
+         */
+        TableColumns: {
+            /**
+             * Function Id
+             * @description Null unless `by` contains function, and without rows.
+             */
+            function_id: number[] | null;
+            /**
+             * Key
+             * @description By member of the rows' keys.
+             */
+            key: {
+                [key: string]: components["schemas"]["TextColumn"];
+            };
+            /**
+             * Low Confidence
+             * @description Numbers of the rows, from 0, with low confidence.
+             */
+            low_confidence: number[];
+            /** Machines */
+            machines: (number | null)[];
+            /**
+             * Self
+             * @description Units.
+             */
+            self: number[];
+            /** @description Null for events not counted in time, without a random design and without rows. */
+            self_core_seconds: components["schemas"]["IntervalColumns"] | null;
+            /** Self Samples */
+            self_samples: (number | null)[];
+            /** @description The ends are null without a random design, as in total_share. */
+            self_share: components["schemas"]["IntervalColumns"];
+            /**
+             * Total
+             * @description Units.
+             */
+            total: number[];
+            total_core_seconds: components["schemas"]["IntervalColumns"] | null;
+            /** Total Samples */
+            total_samples: (number | null)[];
+            total_share: components["schemas"]["IntervalColumns"];
+            /** Visits */
+            visits: (number | null)[];
+        };
+        /**
+         * TableColumnsAnswer
+         * @description The samples of a selection, grouped; `TableAnswer` describes the members besides `columns`.
+         */
+        TableColumnsAnswer: {
+            /** By */
+            by: string[];
+            columns: components["schemas"]["TableColumns"];
+            remainder: components["schemas"]["Remainder"];
+            /** Rows Total */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
             totals: components["schemas"]["Totals"];
@@ -5321,6 +6975,19 @@ export interface components {
             visits: number | null;
         };
         /**
+         * TextColumn
+         * @description A column of texts, each distinct text once.
+         */
+        TextColumn: {
+            /**
+             * Index
+             * @description Places in `texts`.
+             */
+            index: number[];
+            /** Texts */
+            texts: string[];
+        };
+        /**
          * TimedSetting
          * @description Runs at one frequency of the cores, and of the memory where it varies.
          */
@@ -5367,6 +7034,47 @@ export interface components {
             seconds: components["schemas"]["Figure"];
             /** @description Time ratio − 1; below 0 is faster. */
             slowdown: components["schemas"]["Figure"] | null;
+        };
+        /**
+         * Token
+         * @description An API token without its text.
+         */
+        Token: {
+            /**
+             * Created At
+             * @description RFC 3339, UTC.
+             */
+            created_at: string;
+            /**
+             * Created By
+             * @description Who created it, if known.
+             */
+            created_by: string;
+            /**
+             * Expires At
+             * @description RFC 3339, UTC. Null: it does not expire.
+             */
+            expires_at: string | null;
+            /**
+             * Last Used
+             * @description UTC day of the last request with it; null: never used.
+             */
+            last_used: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+        };
+        /**
+         * Tokens
+         * @description All created tokens, by name; those of FLEETPROF_API_TOKENS are not among them.
+         */
+        Tokens: {
+            /** Tokens */
+            tokens: components["schemas"]["Token"][];
         };
         /**
          * Totals
@@ -5770,6 +7478,48 @@ export interface components {
             value: string;
         };
         /**
+         * View
+         * @description A saved address of the web UI.
+         */
+        View: {
+            /**
+             * Created At
+             * @description RFC 3339, UTC.
+             */
+            created_at: string;
+            /** Id */
+            id: string;
+            /**
+             * Name
+             * @description Null: a short link only.
+             */
+            name: string | null;
+            /**
+             * Path
+             * @description Path and query of a page.
+             */
+            path: string;
+            /**
+             * Role
+             * @description Role of the caller that saved it.
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+            /**
+             * Short
+             * @description Path of the short link, which leads to `path`.
+             */
+            short: string;
+        };
+        /**
+         * Views
+         * @description All views with a name, by name.
+         */
+        Views: {
+            /** Views */
+            views: components["schemas"]["View"][];
+        };
+        /**
          * VisitFailure
          * @description Visits of the last day with the same outcome, and the same message except for numbers.
          */
@@ -5800,6 +7550,137 @@ export interface components {
             visits: number;
             /** Visits Last Hour */
             visits_last_hour: number;
+        };
+        /**
+         * VisitRequest
+         * @description A visit of one machine, now.
+         */
+        VisitRequest: {
+            /**
+             * Duration S
+             * @description Sampled seconds.
+             * @default 10
+             */
+            duration_s: number;
+            /**
+             * Event
+             * @description Event to sample, e.g. cpu, page-faults, tracepoint:sched:sched_switch (docs/events.md).
+             * @default cpu
+             */
+            event: string;
+            /**
+             * Machine
+             * @description Name of the machine.
+             */
+            machine: string;
+            /**
+             * Period
+             * @description Events between two samples. 0: `rate_hz`, or the gateway's default.
+             * @default 0
+             */
+            period: number;
+            /**
+             * Rate Hz
+             * @description Samples per second and CPU, for events sampled by time.
+             * @default 99
+             */
+            rate_hz: number;
+        };
+        /**
+         * VisitRow
+         * @description A visit.
+         */
+        VisitRow: {
+            /**
+             * Bytes
+             * @description Compressed size of the capture.
+             */
+            bytes: number | null;
+            /** Campaign */
+            campaign: string;
+            /**
+             * Detail
+             * @description Reason of the outcome, a sentence; may be empty.
+             */
+            detail: string;
+            /**
+             * Duration S
+             * @description From its start to its end.
+             */
+            duration_s: number | null;
+            /**
+             * Ended At
+             * @description Null: it has not ended.
+             */
+            ended_at: string | null;
+            /**
+             * Ingested At
+             * @description Null: not ingested.
+             */
+            ingested_at: string | null;
+            /**
+             * Ingestion
+             * @description State of the capture: waiting for a worker; ingested; quarantined, because it failed too often; expired, because its day was dropped before it was ingested. Null: there is no capture.
+             */
+            ingestion: ("waiting" | "ingested" | "quarantined" | "expired") | null;
+            /**
+             * Ingestion Detail
+             * @description Why the capture is quarantined, or why the last attempt failed, a sentence; may be empty.
+             */
+            ingestion_detail: string;
+            /** Machine */
+            machine: string;
+            /**
+             * Outcome
+             * @description drawn: it has not ended.
+             * @enum {string}
+             */
+            outcome: "drawn" | "answered" | "unreachable" | "refused" | "timeout" | "garbage" | "failed" | "lost";
+            /**
+             * Planned At
+             * @description Time for which it was drawn.
+             */
+            planned_at: string;
+            /**
+             * Requested By
+             * @description Role and address of the caller who requested it over the API. Null: not requested.
+             */
+            requested_by: string | null;
+            /**
+             * Sampled S
+             * @description Length of the sampled window. Null unless answered.
+             */
+            sampled_s: number | null;
+            /**
+             * Samples
+             * @description Samples of the capture. Null: there is no capture.
+             */
+            samples: number | null;
+            /**
+             * Started At
+             * @description When the gateway was called. Null: not yet, or never.
+             */
+            started_at: string | null;
+            /**
+             * Utilisation
+             * @description Busy share of the machine in the window. Null: not known.
+             */
+            utilisation: number | null;
+            /** Visit Id */
+            visit_id: string;
+        };
+        /**
+         * VisitsAnswer
+         * @description Visits, the newest first.
+         */
+        VisitsAnswer: {
+            /**
+             * Next
+             * @description The value of `before` for the next page. Null: this is the last page.
+             */
+            next: string | null;
+            /** Visits */
+            visits: components["schemas"]["VisitRow"][];
         };
         /**
          * VisitsStatus
@@ -5842,6 +7723,79 @@ export interface components {
          * @enum {string}
          */
         Which: "missing" | "all";
+        /**
+         * FunctionBuild
+         * @description A build of the function's binary.
+         */
+        storage__query__answers__disassembly__FunctionBuild: {
+            /**
+             * Binary
+             * @description Name of the binary.
+             */
+            binary: string;
+            /**
+             * Key
+             * @description Key of the binary: its build-id in hex, or `go:…` or `sha256:…` if it has none.
+             */
+            key: string;
+            /**
+             * Self
+             * @description Units of these samples.
+             */
+            self: number;
+            /**
+             * Self Samples
+             * @description Samples whose innermost function it is, in this build.
+             */
+            self_samples: number;
+            /**
+             * Self Seconds
+             * @description Null for events not counted in time.
+             */
+            self_seconds: number | null;
+            /**
+             * Self Share
+             * @description Estimated share of the whole selection.
+             */
+            self_share: number;
+            /**
+             * Visits
+             * @description Visits with the function in a stack, in this build.
+             */
+            visits: number;
+        };
+        /**
+         * FunctionBuild
+         * @description A build of the function's binary.
+         */
+        storage__query__answers__function__FunctionBuild: {
+            /**
+             * First Seen
+             * @description RFC 3339, UTC.
+             */
+            first_seen: string;
+            /**
+             * Key
+             * @description Key of the binary, for /source and /symbols.
+             */
+            key: string;
+            /**
+             * Path
+             * @description Path at which it was first seen.
+             */
+            path: string;
+            /**
+             * Reason
+             * @description The reason why the status is not full, as a sentence.
+             */
+            reason: string;
+            /**
+             * Status
+             * @description Its best symbols so far.
+             * @enum {string}
+             */
+            status: "full" | "symtab" | "binary_only" | "unknown";
+        };
     };
     responses: never;
     parameters: never;
@@ -7747,7 +9701,7 @@ export interface operations {
                 nodes?: number;
                 /** @description Largest number of calls. */
                 edges?: number;
-                /** @description Omit functions below this share, and calls below a fifth of it. */
+                /** @description Omit functions below this share, and calls below a fifth of it; with a base, those that are below on both sides. */
                 min_share?: number;
                 /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
@@ -7773,6 +9727,14 @@ export interface operations {
                 show?: string;
                 /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
+                /** @description Start of the base, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_from?: string | null;
+                /** @description End of the base, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_to?: string | null;
+                /** @description Label matchers of the base. Default: those of the selection. */
+                base_select?: string | null;
+                /** @description The campaign of the base. Default: the selection's. */
+                base_campaign?: string | null;
                 /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "dot" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
                 /** @description Let a browser save the response as a file. */
@@ -7961,6 +9923,446 @@ export interface operations {
                 };
             };
             /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    campaigns: {
+        parameters: {
+            query?: {
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CampaignsAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    campaign_of_name: {
+        parameters: {
+            query?: {
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the campaign. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CampaignAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    change_campaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the campaign. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CampaignChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangedCampaign"];
+                };
+            };
+            /** @description The body ended early. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body arrived too slowly. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The campaign holds visits by hand, or the machine is disabled, or is visited already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter or a member of the body is unknown or out of its range, or no gateway can sample the events. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or no collector runs. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    resume_campaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the campaign. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangedCampaign"];
+                };
+            };
+            /** @description The body ended early. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign or machine. For a machine the hint has similar names. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body arrived too slowly. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The campaign holds visits by hand, or the machine is disabled, or is visited already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter or a member of the body is unknown or out of its range, or no gateway can sample the events. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or no collector runs. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    stop_campaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the campaign. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CampaignStop"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangedCampaign"];
+                };
+            };
+            /** @description The body ended early. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign or machine. For a machine the hint has similar names. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body arrived too slowly. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter or a member of the body is unknown or out of its range, or no gateway can sample the events. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or no collector runs. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8294,6 +10696,119 @@ export interface operations {
                     "application/x-pprof": string;
                     "text/csv": string;
                     "text/x-collapsed-stacks": string;
+                };
+            };
+            /** @description The selection is not valid; `at` is the position of the mistake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    disassembly: {
+        parameters: {
+            query?: {
+                /** @description Id of the function, from another response. */
+                function_id?: number | null;
+                /** @description The whole name of the function, or matchers on function, file and binary in braces. Several matching functions count as one. */
+                function?: string;
+                /** @description The function in this binary only, by the binary's name. */
+                binary?: string;
+                /** @description Key of the build, as in `builds`. Default: the heaviest build. */
+                build_id?: string;
+                /** @description Largest number of captures to read. */
+                captures?: number;
+                /** @description The sampled event; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
+                select?: string;
+                /** @description The campaign that drew the visits. */
+                campaign?: string;
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                focus?: string;
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                ignore?: string;
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                hide?: string;
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show?: string;
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show_from?: string;
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DisassemblyAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
                 };
             };
             /** @description The selection is not valid; `at` is the position of the mistake. */
@@ -9103,6 +11618,14 @@ export interface operations {
                 show?: string;
                 /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
+                /** @description Start of the base, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_from?: string | null;
+                /** @description End of the base, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                base_to?: string | null;
+                /** @description Label matchers of the base. Default: those of the selection. */
+                base_select?: string | null;
+                /** @description The campaign of the base. Default: the selection's. */
+                base_campaign?: string | null;
                 /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
                 /** @description Let a browser save the response as a file. */
@@ -9147,6 +11670,234 @@ export interface operations {
                 };
             };
             /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    make_login_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LoginLinkOptions"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewLoginLink"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller may not do this: the detail says why. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    machines: {
+        parameters: {
+            query?: {
+                /** @description Only machines with this text in their name, datacenter, cluster, platform, kernel or a label, as `key=value`; regardless of case. */
+                find?: string;
+                /** @description Only machines in this state. */
+                state?: "all" | "ok" | "failing" | "never_visited" | "disabled";
+                /** @description Unknown values are last; equal ones are sorted by name. */
+                sort?: components["schemas"]["MachineSort"];
+                /** @description Smallest or largest first. */
+                order?: "asc" | "desc";
+                /** @description Largest number of machines. */
+                limit?: number;
+                /** @description Number of machines to skip. */
+                offset?: number;
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MachinesAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection is not valid; `at` is the position of the mistake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    machine_of_name: {
+        parameters: {
+            query?: {
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the machine. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MachineAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The inventory has no machine of this name; the hint has similar names. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9295,6 +12046,122 @@ export interface operations {
                 };
             };
             /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    prices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prices"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    replace_prices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPrices"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prices"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9677,6 +12544,53 @@ export interface operations {
             };
         };
     };
+    current_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CurrentSession"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     shared_code: {
         parameters: {
             query?: {
@@ -9894,6 +12808,35 @@ export interface operations {
             };
             /** @description The database does not respond, or the query takes too long. */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInWays"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10586,7 +13529,7 @@ export interface operations {
                 /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
                 /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
-                format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
+                format?: "json" | "arrow" | "csv" | "json-columns" | "pprof" | "collapsed" | "speedscope";
                 /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
@@ -10604,6 +13547,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TableAnswer"];
                     "application/vnd.apache.arrow.stream": string;
+                    "application/vnd.fleetprof.table+json": components["schemas"]["TableColumnsAnswer"];
                     "application/vnd.speedscope+json": string;
                     "application/x-pprof": string;
                     "text/csv": string;
@@ -10656,6 +13600,672 @@ export interface operations {
                 };
             };
             /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tokens"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    create_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewToken"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedToken"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The name is taken, or the largest number is reached. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    revoke_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the token. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevokedToken"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Nothing has this name or id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    views: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Views"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    save_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewView"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The name is taken, or the largest number is reached. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    remove_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the view or short link. */
+                view_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovedView"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Nothing has this name or id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    visits: {
+        parameters: {
+            query?: {
+                /** @description Only visits of the machine of this name. */
+                machine?: string;
+                /** @description Only visits of this campaign. by-hand: on request. */
+                campaign?: string;
+                /** @description Only visits with this outcome; may be repeated. drawn: visits that have not ended. */
+                outcome?: ("drawn" | "answered" | "unreachable" | "refused" | "timeout" | "garbage" | "failed" | "lost")[];
+                /** @description Only this visit. */
+                visit_id?: string | null;
+                /** @description Only visits planned for this time or later. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description Only visits planned before this time. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description `next` of the previous page. */
+                before?: string;
+                /** @description Largest number of visits. */
+                limit?: number;
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VisitsAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection is not valid; `at` is the position of the mistake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such machine or campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    request_visit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VisitRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestedVisit"];
+                };
+            };
+            /** @description The body ended early. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is not operator. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign or machine. For a machine the hint has similar names. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body arrived too slowly. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The campaign holds visits by hand, or the machine is disabled, or is visited already. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter or a member of the body is unknown or out of its range, or no gateway can sample the events. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or no collector runs. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    post_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInByToken"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenedSession"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too many wrong tokens came from this address. Retry-After has the seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;

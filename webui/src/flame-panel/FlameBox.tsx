@@ -1,6 +1,5 @@
 /** The canvas of a tree with its tooltip. */
-import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react';
-import type { FrameScale } from '../estimates/flame.ts';
+import { useEffect, useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from 'react';
 import { FlameCanvas } from '../flame/canvas.ts';
 import type { Colouring } from '../flame/colouring.ts';
 import type { FlameTree } from '../flame/tree.ts';
@@ -12,13 +11,12 @@ interface Props {
   label: string;
   tree: FlameTree;
   zoom: number;
-  scale: FrameScale;
+  /** The numbers of a frame, for the tooltip. */
+  figures: (node: number) => ReactNode;
   colouring: Colouring;
   union: Union | null;
   upward: boolean;
   dark: boolean;
-  /** Whether `self` of the tree's nodes is CPU time; not in trees of callers. */
-  hasSelf?: boolean;
   onSelect(node: number): void;
   onZoom(node: number): void;
   /** Whether the page had something to close or clear; if not, the graph shows all stacks. */
@@ -33,7 +31,7 @@ interface Hover {
 }
 
 export function FlameBox(props: Props) {
-  const { label, tree, zoom, scale, colouring, union, upward, dark, hasSelf = true } = props;
+  const { label, tree, zoom, figures, colouring, union, upward, dark } = props;
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const own = useRef<FlameCanvas | null>(null);
@@ -72,7 +70,9 @@ export function FlameBox(props: Props) {
         aria-label={`${label} Arrow keys move between frames, Enter zooms, Backspace zooms out, Escape clears the highlight or shows all.`}
       />
       {hover && hover.node < tree.n && (
-        <Tooltip tree={tree} node={hover.node} x={hover.x} top={hover.top} scale={scale} hasSelf={hasSelf} />
+        <Tooltip tree={tree} node={hover.node} x={hover.x} top={hover.top}>
+          {figures(hover.node)}
+        </Tooltip>
       )}
     </div>
   );

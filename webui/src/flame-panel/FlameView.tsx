@@ -11,6 +11,7 @@ import type { ExplorePlace as Place } from '../app/pages.ts';
 import { describe } from './describe.ts';
 import { FlameBox } from './FlameBox.tsx';
 import { FrameDetails } from './FrameDetails.tsx';
+import { Shares } from './Share.tsx';
 
 interface Props {
   tree: FlameTree;
@@ -63,7 +64,7 @@ export function FlameView(props: Props) {
         label="Flame graph. The table has the same data."
         tree={tree}
         zoom={zoom}
-        scale={scale}
+        figures={(node) => <Shares tree={tree} node={node} scale={scale} />}
         colouring={colouring}
         union={union}
         upward={upward}

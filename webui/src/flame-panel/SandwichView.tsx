@@ -11,7 +11,7 @@ import { callersOf } from '../flame/transforms/callers.ts';
 import { positionOf } from '../flame/transforms/occurrences.ts';
 import { percent } from '../selection/numbers.ts';
 import { FlameBox } from './FlameBox.tsx';
-import { Share } from './Share.tsx';
+import { Share, Shares } from './Share.tsx';
 import { useColouring } from './useColouring.ts';
 
 interface Props {
@@ -70,12 +70,11 @@ function Sandwich({ tree, func, scale, dark, node, onZoom, onFunction }: Props &
       label={label}
       tree={trees[of]}
       zoom={zoomOf(of)}
-      scale={scale}
+      figures={(at) => <Shares tree={trees[of]} node={at} scale={scale} hasSelf={of === 'callees'} />}
       colouring={colours[of]}
       union={null}
       upward={of === 'callers'}
       dark={dark}
-      hasSelf={of === 'callees'}
       onSelect={(at) => select({ of: trees[of], side: of, node: at })}
       onZoom={(at) => {
         const key = nodeKey(trees[of], at);

@@ -1,9 +1,7 @@
-import { useLayoutEffect, useRef } from 'react';
-import type { FrameScale } from '../estimates/flame.ts';
+import { useLayoutEffect, useRef, type ReactNode } from 'react';
 import type { FlameTree } from '../flame/tree.ts';
 import { nameOf } from '../flame/tree.ts';
 import { ROW_HEIGHT } from '../flame/view.ts';
-import { Share } from './Share.tsx';
 
 interface Props {
   tree: FlameTree;
@@ -11,15 +9,15 @@ interface Props {
   /** Position of the pointer and of the frame's row within the canvas. */
   x: number;
   top: number;
-  scale: FrameScale;
-  hasSelf: boolean;
+  /** Terms and numbers. */
+  children: ReactNode;
 }
 
 const OFFSET = 16;
 const GAP = 6;
 
-/** Name, binary, total and self of the hovered frame, below or above its row. The details have the rest. */
-export function Tooltip({ tree, node, x, top, scale, hasSelf }: Props) {
+/** Name, binary and numbers of the hovered frame, below or above its row. The details have the rest. */
+export function Tooltip({ tree, node, x, top, children }: Props) {
   const box = useRef<HTMLDivElement>(null);
   // Moved after layout and before paint: its size decides on which side of the row it fits.
   useLayoutEffect(() => {
@@ -37,20 +35,7 @@ export function Tooltip({ tree, node, x, top, scale, hasSelf }: Props) {
     <div ref={box} className="tooltip" aria-hidden="true">
       <div className="name code">{nameOf(tree, node)}</div>
       {f && f.binary !== '' && <div className="where code">{f.binary}</div>}
-      <dl>
-        <dt>total</dt>
-        <dd>
-          <Share tree={tree} node={node} weight={tree.total[node]} scale={scale} />
-        </dd>
-        {hasSelf && (
-          <>
-            <dt>self</dt>
-            <dd>
-              <Share tree={tree} node={node} weight={tree.self[node]} scale={scale} />
-            </dd>
-          </>
-        )}
-      </dl>
+      <dl>{children}</dl>
     </div>
   );
 }

@@ -1,10 +1,9 @@
 /** The flame graph of a selection, with as much detail as can be seen (flame/refine.ts). */
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { answerOf, api, type QueryOf } from '../api/client.ts';
+import { readFlame } from '../api/flame.ts';
 import type { FlameSummary } from '../api/types.ts';
-import { FLAME_MEDIA_TYPE, type FlameAnswer } from '../flame/decode.ts';
-import { decodeAside, prepareDecoding } from '../flame/decodeAside.ts';
+import type { FlameAnswer } from '../flame/decode.ts';
 import { findNode } from '../flame/identity.ts';
 import { missing, refined, visibleShare, type Refinement } from '../flame/refine.ts';
 import type { SelectionQuery } from '../selection/selection.ts';
@@ -57,13 +56,12 @@ export function useFlameTree(
   const of = JSON.stringify([selection, min_share]);
   const [state, setRequested] = useState<Requested>({ of, paths: [], whole: false });
   const requested = useMemo(() => (state.of === of ? state : { of, paths: [], whole: false }), [state, of]);
-  // Ranges are absolute: an answer is never requested again (api/useAnswer.ts).
-  const common = { staleTime: Infinity, structuralSharing: false, meta: { ranged: true } } as const;
+  const common = { staleTime: Infinity, meta: { ranged: true }, structuralSharing: false } as const;
   const question = { ...selection, nodes: FLAME_NODES };
 
   const coarse = useQuery({
     queryKey: ['/api/v1/flame', { ...question, min_share }],
-    queryFn: ({ signal }) => askFlame({ ...question, min_share }, signal),
+    queryFn: ({ signal }) => readFlame({ ...question, min_share }, signal),
     placeholderData: keepPreviousData,
     enabled,
     ...common,
@@ -71,7 +69,7 @@ export function useFlameTree(
   const wantsWhole = whole || requested.whole;
   const all = useQuery({
     queryKey: ['/api/v1/flame', question],
-    queryFn: ({ signal }) => askFlame(question, signal),
+    queryFn: ({ signal }) => readFlame(question, signal),
     enabled: enabled && wantsWhole,
     ...common,
   });
@@ -81,7 +79,7 @@ export function useFlameTree(
       const query = { ...question, min_share, root: path.join(',') };
       return {
         queryKey: ['/api/v1/flame', query],
-        queryFn: ({ signal }: { signal: AbortSignal }) => askFlame(query, signal),
+        queryFn: ({ signal }: { signal: AbortSignal }) => readFlame(query, signal),
         enabled,
         ...common,
       };
@@ -139,11 +137,4 @@ export function useFlameTree(
       if (wantsWhole) void all.refetch();
     },
   };
-}
-
-async function askFlame(query: QueryOf<'/api/v1/flame'>, signal: AbortSignal): Promise<Answer> {
-  prepareDecoding();
-  const headers = { Accept: FLAME_MEDIA_TYPE };
-  const reply = api.GET('/api/v1/flame', { params: { query }, headers, parseAs: 'arrayBuffer', signal });
-  return decodeAside<FlameSummary>(await answerOf<ArrayBuffer>(reply, signal));
 }

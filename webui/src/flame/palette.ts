@@ -17,6 +17,10 @@ export interface Palette {
   sliver: string;
   /** From frames whose time passes to their callees to frames that take it themselves. */
   heat: readonly string[];
+  /** Frames that take more or less than before, from little to much, and those without a change. */
+  more: readonly string[];
+  less: readonly string[];
+  same: string;
   ink: string;
   dimInk: string;
   paper: string;
@@ -45,6 +49,9 @@ export const LIGHT: Palette = {
   dim: '#d2d5da',
   sliver: '#d9dce2',
   heat: ['#f6ead2', '#f5d28f', '#f3b25b', '#ee8a3c', '#e0662f'],
+  more: ['#fbe3cf', '#f9c79d', '#f5a76a', '#ef8637'],
+  less: ['#d8e4f5', '#b3cdf0', '#8ab3e8', '#6f9fe0'],
+  same: '#e3e5e9',
   ink: '#15171a',
   dimInk: '#4a515c',
   paper: '#ffffff',
@@ -72,6 +79,9 @@ export const DARK: Palette = {
   dim: '#363a44',
   sliver: '#343840',
   heat: ['#2d2a26', '#493c26', '#674a20', '#85541a', '#a65a16'],
+  more: ['#3d2c1e', '#5c3a1c', '#7d4a1a', '#a05a14'],
+  less: ['#1f2f45', '#254370', '#2c568f', '#3567ad'],
+  same: '#33373f',
   ink: '#f2f3f5',
   dimInk: '#b3bac6',
   paper: '#16181d',

@@ -1,32 +1,105 @@
-/** Two selections side by side. */
+/** Two selections side by side: what changed, and which changes are significant. */
+import { useMemo } from 'react';
 import { useAnswer, useStatus } from '../../api/useAnswer.ts';
 import { useAsOf } from '../../app/asOf.tsx';
 import { SelectionPage } from '../../app/Page.tsx';
-import { COMPARE } from '../../app/pages.ts';
+import { COMPARE, type ComparePlace } from '../../app/pages.ts';
 import { ROW_FORMATS } from '../../app/ShareMenu.tsx';
+import { useKeys, type Keys } from '../../app/useKeys.ts';
 import { usePlace } from '../../app/usePlace.ts';
-import { diffQuery } from '../../selection/base.ts';
-import { ComparePanel } from './ComparePanel.tsx';
+import { diffQuery, swapped } from '../../selection/base.ts';
+import { rfc3339, absolute } from '../../selection/time.ts';
+import { Segments } from '../../ui/Segments.tsx';
+import { Answered } from '../../ui/states/Answered.tsx';
+import { FlameSkeleton, TableSkeleton } from '../../ui/states/Skeleton.tsx';
+import { BaseChoice } from './BaseChoice.tsx';
+import './compare.css';
+import { DiffPanel } from './DiffPanel.tsx';
+import { FlameDiff } from './FlameDiff.tsx';
+import { NoBase } from './NoBase.tsx';
+import { Sides } from './Sides.tsx';
 
+const VIEWS = [
+  { value: 'table', text: 'Table' },
+  { value: 'flame', text: 'Flame graph' },
+] as const;
+/** Frames of the merged call trees; lighter ones are left out and counted. */
+const FLAME_NODES = 20_000;
 /** Requested rows of a comparison: those with the largest changes. */
 const DIFF_ROWS = 500;
+const FORMATS = [...ROW_FORMATS, 'pprof', 'collapsed'];
 
 export function ComparePage() {
   const [place, go] = usePlace(COMPARE);
   const { asOf } = useAsOf();
   const status = useStatus();
   const query = { ...diffQuery(place, asOf), by: place.by, limit: DIFF_ROWS, share: place.column };
-  const diff = useAnswer('/api/v1/diff', query);
+  const diff = useAnswer('/api/v1/diff', query, { enabled: place.view === 'table' });
+  const flameQuery = { ...diffQuery(place, asOf), nodes: FLAME_NODES };
+  const flame = useAnswer('/api/v1/flame-diff', flameQuery, { enabled: place.view === 'flame' });
+  const shown = { place, go: (...change: Parameters<typeof go>) => go(...change) };
+  const share =
+    place.view === 'flame'
+      ? { route: '/api/v1/flame-diff', query: flameQuery, formats: FORMATS }
+      : { route: '/api/v1/diff', query, formats: FORMATS };
+  const swap = (): void => go(swapped(place));
+  useKeys(
+    'This page',
+    useMemo<Keys>(
+      () => ({
+        '/': ['find a row', () => document.getElementById('find')?.focus()],
+        x: ['swap the sides', () => go(swapped(place))],
+      }),
+      [go, place],
+    ),
+  );
   return (
     <SelectionPage
       title="Compare"
       className="compare"
       place={place}
       go={go}
-      share={{ route: '/api/v1/diff', query, formats: [...ROW_FORMATS, 'pprof', 'collapsed'] }}
-      busy={diff.isFetching}
+      share={share}
+      busy={diff.isFetching || flame.isFetching}
     >
-      <ComparePanel place={place} go={go} diff={diff} status={status.data} />
+      <h1 className="sr-only">Compare two selections</h1>
+      <div className="tools">
+        <BaseChoice place={place} go={go} base={diff.data?.base} />
+        <span className="spacer" />
+        <Segments label="view" value={place.view} options={VIEWS} onChange={(view) => go({ view })} />
+      </div>
+      <section className={place.view === 'flame' ? 'panel flame' : 'panel table'} aria-label="comparison">
+        {place.view === 'flame' ? (
+          <Answered query={flame} what="the call trees" skeleton={<FlameSkeleton />} shown={shown}>
+            {(answer) => (
+              <>
+                <Sides answer={answer} swap={swap} />
+                <FlameDiff answer={answer} place={place} go={go} />
+              </>
+            )}
+          </Answered>
+        ) : (
+          <Answered query={diff} what="the comparison" skeleton={<TableSkeleton />} shown={shown}>
+            {(answer) => (
+              <>
+                <Sides answer={answer} swap={swap} />
+                {answer.base_totals.samples === 0 ? (
+                  <NoBase answer={answer} halves={() => go(halvesOf(place, asOf))} />
+                ) : (
+                  <DiffPanel answer={answer} place={place} go={go} status={status.data} />
+                )}
+              </>
+            )}
+          </Answered>
+        )}
+      </section>
     </SelectionPage>
   );
+}
+
+/** Compares the later half of the range with the earlier one. */
+function halvesOf(place: ComparePlace, asOf: number): Partial<ComparePlace> {
+  const { from, to } = absolute(place, asOf);
+  const middle = rfc3339((Date.parse(from) + Date.parse(to)) / 2);
+  return { from: middle, to, base_from: from, base_to: middle, base_select: '', base_campaign: '' };
 }

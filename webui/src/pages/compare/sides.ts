@@ -3,6 +3,20 @@ import type { SelectionEcho } from '../../api/types.ts';
 import { localMinute } from '../../selection/time.ts';
 import { formatMatchers, parseMatchers, type Matcher } from '../../selection/matchers.ts';
 
+/** The shortest names that tell the sides apart: `r10389`, `r10388`; else `after`, `before`. */
+export function shortSidesOf(selection: SelectionEcho, base: SelectionEcho): [string, string] {
+  const [mine, theirs] = [parseMatchers(selection.select), parseMatchers(base.select)];
+  const others: [string, string] = ['after', 'before'];
+  if (mine === null || theirs === null || range(selection) !== range(base)) return others;
+  const known = (list: readonly Matcher[]) => new Set(list.map((m) => formatMatchers([m])));
+  const [a, b] = [mine, theirs].map((list, k) => {
+    const elsewhere = known(k === 0 ? theirs : mine);
+    return list.filter((m) => !elsewhere.has(formatMatchers([m])));
+  });
+  const same = a.length === 1 && b.length === 1 && a[0].label === b[0].label;
+  return same && a[0].operator === '=' && b[0].operator === '=' ? [a[0].value, b[0].value] : others;
+}
+
 export function sidesOf(selection: SelectionEcho, base: SelectionEcho): [string, string] {
   const parts: [string, string][] = [];
   if (selection.select !== base.select)

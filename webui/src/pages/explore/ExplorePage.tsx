@@ -55,7 +55,7 @@ export function ExplorePage() {
   const onIntent = useCallback(() => setIntent(true), []);
   const table = useTable(place, hasTable, intent || place.find !== '' || place.sort !== '-self');
   const query = selectionOf(place, asOf);
-  const flame = useFlameTree(query, innerWidth, place.node, {
+  const flame = useFlameTree(query, screen.width, place.node, {
     enabled: hasFlame,
     whole: sandwich || place.find !== '' || place.mark !== '',
   });

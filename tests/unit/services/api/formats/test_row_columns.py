@@ -107,6 +107,13 @@ def test_a_function_is_five_columns_even_if_there_is_none() -> None:
     assert table.schema.field("function_id").type == pa.int64()
 
 
+def test_a_label_with_the_name_of_a_column_has_a_column_of_its_own() -> None:
+    row = {"key": {"share": "eu", "host": "a"}, "share": 0.5}
+    table = TABLE.table({"by": ["share", "host"], "rows": [row], "rows_total": 1})
+    assert table.column("key.share").to_pylist() == ["eu"]
+    assert (table.column("share").to_pylist(), table.column("host").to_pylist()) == ([0.5], ["a"])
+
+
 @settings(deadline=None, max_examples=40)
 @given(DOCUMENTS)
 def test_csv_reads_as_it_was_but_for_formulas(document: dict) -> None:

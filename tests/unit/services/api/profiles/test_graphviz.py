@@ -38,6 +38,9 @@ def node(name: str, share: float = 0.5) -> GraphNode:
         low_confidence=False,
         visits=1,
         machines=1,
+        b_self_share=None,
+        b_total_share=None,
+        delta=None,
     )
 
 
@@ -59,10 +62,14 @@ def graph_of(
             lo=None,
             hi=None,
             residual=residual,
+            b_share=None,
+            delta=None,
         )
         for caller, callee in calls
     )
-    return CallGraphAnswer(selection_echo(SELECTION, SAMPLES), TOTALS, tuple(nodes), edges, left_out)
+    return CallGraphAnswer(
+        selection_echo(SELECTION, SAMPLES), TOTALS, tuple(nodes), edges, left_out, None, None
+    )
 
 
 def shown(string: str) -> str:

@@ -55,6 +55,15 @@ def test_what_is_cut_off_is_stated(facts, most: int, min_share: float, inverted:
         assert (np.diff(part.total_weight[part.parent == parent]) <= 0).all(), "children by descending total"
 
 
+def test_nothing_is_cut_off_whatever_the_order_of_a_sum():
+    weights = [0.1 * number for number in range(1, 40)]
+    facts = [((1, 2 + number), 1, weight) for number, weight in enumerate(weights)]
+    assert sum(weights) != sum(reversed(weights))
+    for inverted in (False, True):
+        whole = drawn(facts, 10_000, 0.0, inverted=inverted)
+        assert (whole.pruned_nodes, whole.pruned_share) == (0, 0.0)
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

@@ -1,0 +1,1 @@
+"""The routes of machines, visits and campaigns."""
