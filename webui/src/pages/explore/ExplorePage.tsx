@@ -1,8 +1,9 @@
 /** Table and flame graph of a selection. */
 import { useQueryClient } from '@tanstack/react-query';
-import { useCallback, useEffect, useMemo, useState, type CSSProperties } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState, type CSSProperties } from 'react';
 import { questionOf, useStatus } from '../../api/useAnswer.ts';
 import { useDark } from '../../app/theme.ts';
+import { CampaignBanner } from '../../app/CampaignBanner.tsx';
 import { EXPLORE, type ExplorePlace } from '../../app/pages.ts';
 import { SelectionPage } from '../../app/Page.tsx';
 import { STACK_FORMATS } from '../../app/ShareMenu.tsx';
@@ -44,7 +45,7 @@ const SANDWICH = {
 
 export function ExplorePage() {
   const [place, go] = usePlace(EXPLORE);
-  const { asOf } = useAsOf();
+  const { asOf, refresh } = useAsOf();
   const dark = useDark();
   const status = useStatus();
   const hasTable = place.view === 'table' || place.view === 'both';
@@ -70,6 +71,14 @@ export function ExplorePage() {
     if (find !== null) return unionOf(tree, (f) => find(f.name));
     return mark === null ? null : unionOf(tree, mark);
   }, [tree, find, place.mark]);
+
+  // The first samples show as soon as the server has them, not at the next refresh.
+  const waits = useRef(false);
+  const latest = status.data?.latest;
+  useEffect(() => {
+    if (waits.current && typeof latest === 'string') refresh();
+    waits.current = latest === null;
+  }, [latest, refresh]);
 
   const client = useQueryClient();
   const onRest = useCallback(
@@ -128,6 +137,7 @@ export function ExplorePage() {
       busy={table.isFetching || flame.isFetching}
     >
       <h1 className="sr-only">Where the CPU time goes</h1>
+      <CampaignBanner status={status.data} campaign={place.campaign} />
       <div className="tools">
         <FindField
           place={place}
