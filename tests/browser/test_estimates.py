@@ -33,7 +33,7 @@ def fleet(engine: Engine) -> IngestedFleet:
 
 @pytest.fixture
 def page(visitor: Visitor, fleet: IngestedFleet) -> Page:
-    opened = visitor.open()
+    opened = visitor.open("explore?from=now-1h")
     expect(row(opened, "malloc")).to_be_visible()
     return opened
 
@@ -49,7 +49,7 @@ def self_cell(page: Page, function: str) -> Locator:
 
 
 def headline(page: Page) -> Locator:
-    return page.get_by_label("data behind these numbers")
+    return page.locator(".about-numbers")
 
 
 def test_shares_stand_with_their_intervals_for_eyes_and_ears(page: Page):
@@ -57,7 +57,7 @@ def test_shares_stand_with_their_intervals_for_eyes_and_ears(page: Page):
     assert malloc["self_lo"] < malloc["self_share"] < malloc["self_hi"]
     share, lo, hi = (f"{100 * malloc[name]:.2f}" for name in ("self_share", "self_lo", "self_hi"))
     cell = self_cell(page, "malloc")
-    expect(cell).to_contain_text(f"{share} %{lo}–{hi}")
+    expect(cell).to_contain_text(f"{share} %")
     expect(cell.locator(".sr-only")).to_have_text(f"self {share} %, 95 % interval {lo} to {hi} %")
     whisker = cell.locator(".range").bounding_box()
     bar = cell.locator(".bar").bounding_box()
@@ -67,41 +67,45 @@ def test_shares_stand_with_their_intervals_for_eyes_and_ears(page: Page):
     row(page, "malloc").hover()
     details = page.locator(".row-details")
     expect(details).to_contain_text(f"{share} % ({lo}–{hi})")
-    expect(details).to_contain_text(f"seen in {VISITS} visits on {VISITS} machines")
+    expect(details).to_contain_text(f"seen in {VISITS} profiles, {VISITS} machines")
+    page.get_by_role("button", name="Intervals").click()
+    expect(row(page, "malloc").locator(".interval").first).to_have_text(f"{lo}–{hi}")
 
 
 def test_the_headline_says_what_stands_behind_the_numbers(page: Page):
     _, totals = answer(page, "malloc")
     cores = round(totals["cores"]["value"])
     expect(headline(page)).to_contain_text(f"≈ {cores:,} cores")
-    expect(headline(page)).to_contain_text("over 1 h on 1,000 machines")
-    expect(headline(page)).to_contain_text(f"{VISITS} visits drawn, {VISITS} ingested")
     # The campaign drew visits in the running hour only, so the covered part of the range depends on the minute.
     covered = totals["covered_seconds"] / totals["selected_seconds"]
-    expect(headline(page)).to_contain_text("data for")
     expect(headline(page).locator(".warn")).to_have_count(1 if covered < 0.9 else 0)
+    headline(page).get_by_role("button").click()
+    about = page.get_by_role("dialog", name="about these numbers")
+    expect(about).to_contain_text("over 1 h on 1,000 machines")
+    expect(about).to_contain_text(f"{VISITS} profiles planned, {VISITS} received")
+    expect(about).to_contain_text(re.compile("no data for [0-9]+ % of this range|data for the whole range"))
 
 
 def test_rows_that_few_visits_decide_are_marked_and_explained(page: Page):
     rare = row(page, "rare")
     expect(rare.locator(".badge.low_confidence")).to_be_visible()
     expect(self_cell(page, "rare").locator(".sr-only")).to_contain_text(
-        "One or two visits contribute most of this row"
+        "One or two profiles contribute most of this row"
     )
     expect(row(page, "malloc").locator(".badge.low_confidence")).to_have_count(0)
     rare.hover()
-    expect(page.locator(".row-details .warn")).to_contain_text("One or two visits")
+    expect(page.locator(".row-details .warn")).to_contain_text("One or two profiles")
 
 
 def test_the_measure_is_one_switch_and_in_the_address(page: Page):
     malloc, totals = answer(page, "malloc")
-    measure = page.get_by_role("combobox", name="measure")
+    measure = page.get_by_role("combobox", name="unit")
     measure.select_option("machines")
     expect_place(page, measure="machines")
     expect(self_cell(page, "malloc")).to_contain_text(f"{round(POPULATION * malloc['self_share'])}")
     page.reload()
     expect(self_cell(page, "malloc").locator(".sr-only")).to_have_text(
-        re.compile(r"self \d+ machine equivalents, 95 % interval \d+ to \d+")
+        re.compile(r"self \d+ machines \(equivalent\), 95 % interval \d+ to \d+")
     )
     expect(measure.get_by_role("option", name="cost")).to_be_attached()  # from then on the key reaches it
     page.locator("body").press("u")
@@ -132,25 +136,41 @@ def test_frames_have_the_design_effect_of_their_function(page: Page):
 
 def test_visits_by_hand_claim_nothing_for_the_fleet(visitor: Visitor, fleet: IngestedFleet):
     fleet.visit("web-01", by_hand=True)
-    page = visitor.open("?campaign=by-hand")
-    expect(headline(page)).to_contain_text("1 visit requested by hand, not drawn at random")
+    page = visitor.open("explore?campaign=by-hand")
+    expect(headline(page)).to_contain_text("1 profile requested by hand, not drawn at random")
     expect(row(page, "malloc").locator(".range")).to_have_count(0)
     expect(self_cell(page, "malloc")).to_contain_text("self 26.67 %")
-    measures = page.get_by_role("combobox", name="measure")
-    expect(measures.locator("option:not([disabled])")).to_have_text(["share", "samples", "core-seconds"])
+
+
+def test_two_profiles_have_no_interval_anywhere(visitor: Visitor, fleet: IngestedFleet):
+    fleet.visit("web-01")
+    fleet.visit("web-02")
+    page = visitor.open("explore")
+    expect(headline(page)).to_contain_text("not enough profiles yet")
+    expect(headline(page)).not_to_contain_text("cores")
+    expect(row(page, "malloc")).to_contain_text("26.67 %")
+    expect(row(page, "malloc").locator(".range")).to_have_count(0)
+    expect(page.locator("section.flame .details")).to_be_visible()
+    expect(page.locator("body")).not_to_contain_text("95 % interval")
+    page.get_by_role("button", name="Intervals").click()
+    expect(row(page, "malloc").locator(".interval").first).not_to_contain_text("–")
+    fleet.visit("web-03")
+    page.get_by_title("The page shows profiles up to this time").click()
+    expect(row(page, "malloc").locator(".range").first).to_be_attached()
 
 
 def test_values_beyond_those_sent_are_found(visitor: Visitor, fleet: IngestedFleet):
     for k in range(40):  # more than the 50 that are sent, with the 14
         fleet.visit(f"db-{k:02}")
-    page = visitor.open()
+    page = visitor.open("explore")
     expect(row(page, "malloc")).to_be_visible()
     page.keyboard.press("f")
     picker = page.get_by_role("dialog", name="add a filter")
     picker.get_by_role("button", name="machine", exact=True).click()
-    expect(picker).to_contain_text("more with smaller shares")
+    expect(picker).to_contain_text("more; type to find them")
     picker.get_by_label("find machine").fill("db-39")
-    picker.get_by_role("button", name="db-39", exact=False).first.click()
+    expect(picker.get_by_role("option")).to_have_count(1)
+    picker.get_by_role("option", name="db-39").click()
     expect(page.locator(".chip", has_text="machine = db-39")).to_be_visible()
     expect(row(page, "malloc")).to_be_visible()
 
@@ -159,7 +179,7 @@ def test_values_beyond_those_sent_are_found(visitor: Visitor, fleet: IngestedFle
 def test_everybody_can_read_how_sure_it_is(
     new_visitor: Callable[..., Visitor], fleet: IngestedFleet, scheme: str
 ):
-    page = new_visitor(color_scheme=scheme).open("?measure=cores&sort=-total")
+    page = new_visitor(color_scheme=scheme).open("explore?measure=cores&sort=-total")
     expect(row(page, "malloc")).to_be_visible()
     row(page, "rare").hover()
     expect(page.locator(".row-details .warn")).to_be_visible()

@@ -10,6 +10,7 @@ export type TableAnswer = Schemas['TableAnswer'];
 export type LabelAnswer = Schemas['LabelAnswer'];
 export type LabelsAnswer = Schemas['LabelsAnswer'];
 export type StatusAnswer = Schemas['StatusAnswer'];
+export type SearchHit = Schemas['SearchHit'];
 export type DiffRow = Schemas['DiffRow'];
 export type DiffAnswer = Schemas['DiffAnswer'];
 export type ReliabilityAnswer = Schemas['ReliabilityAnswer'];

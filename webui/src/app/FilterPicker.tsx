@@ -15,8 +15,8 @@ import { choicesOf, type Choice } from './filterChoices.ts';
 import type { GoShown, Shown } from './Page.tsx';
 
 const FRAME_USES: readonly (readonly [FrameFilter, string, string])[] = [
-  ['focus', 'Keep stacks containing it', 'keep only stacks with such a frame'],
-  ['ignore', 'Drop stacks containing it', 'drop stacks with such a frame'],
+  ['focus', 'Keep stacks containing', 'keep only stacks with such a frame'],
+  ['ignore', 'Drop stacks containing', 'drop stacks with such a frame'],
   ['hide', 'Hide frames', 'remove such frames from their stacks'],
   ['show', 'Keep only frames', 'remove all other frames from their stacks'],
   ['show_from', 'Start stacks at', 'begin stacks at the outermost such frame'],
@@ -79,6 +79,7 @@ export function FilterPicker({ place, go, close }: Props) {
       <div className="values">
         <input
           type="search"
+          data-first
           value={typed}
           role="combobox"
           aria-expanded="true"

@@ -1,4 +1,5 @@
 /** The active filters: a chip for each, and a button to add one. */
+import { alternativesOf, exactName, withoutAlternative } from '../selection/alternatives.ts';
 import { formatMatchers, parseMatchers, type Operator } from '../selection/matchers.ts';
 import { SELECTION, type FrameFilter } from '../selection/selection.ts';
 import { Popover } from '../ui/Popover.tsx';
@@ -6,11 +7,11 @@ import { FilterPicker } from './FilterPicker.tsx';
 import type { GoShown, Shown } from './Page.tsx';
 
 const FRAME_WORDS: readonly (readonly [FrameFilter, string])[] = [
-  ['focus', 'stacks containing'],
-  ['ignore', 'without stacks containing'],
-  ['hide', 'hiding frames'],
-  ['show', 'only frames'],
-  ['show_from', 'stacks from'],
+  ['focus', 'Keep stacks containing'],
+  ['ignore', 'Drop stacks containing'],
+  ['hide', 'Hide frames'],
+  ['show', 'Keep only frames'],
+  ['show_from', 'Start stacks at'],
 ];
 
 interface Props {
@@ -35,11 +36,18 @@ export function Filters({ place, go }: Props) {
           />
         ))
       )}
-      {FRAME_WORDS.map(
-        ([name, what]) =>
-          place[name] !== '' && (
-            <Chip key={name} what={what} value={place[name]} remove={() => go({ [name]: '' })} />
-          ),
+      {FRAME_WORDS.flatMap(([name, what]) =>
+        place[name] === ''
+          ? []
+          : alternativesOf(place[name]).map((alternative, k) => (
+              <Chip
+                key={`${name} ${alternative}`}
+                what={k === 0 ? what : 'or'}
+                value={exactName(alternative) ?? alternative}
+                title={alternative}
+                remove={() => go({ [name]: withoutAlternative(place[name], k) })}
+              />
+            )),
       )}
       {place.campaign !== fleet && (
         <Chip what="campaign" value={place.campaign} remove={() => go({ campaign: fleet })} />
@@ -60,9 +68,16 @@ function sign(operator: Operator): string {
   return { '=': '=', '!=': '≠', '=~': '~', '!~': '≁' }[operator];
 }
 
-function Chip({ what, value, remove }: { what: string; value: string; remove: () => void }) {
+interface ChipProps {
+  what: string;
+  value: string;
+  title?: string;
+  remove: () => void;
+}
+
+function Chip({ what, value, title = value, remove }: ChipProps) {
   return (
-    <span className="chip">
+    <span className="chip" title={`${what} ${title}`}>
       <span className="what">{what}</span> <b>{value}</b>
       <button
         type="button"

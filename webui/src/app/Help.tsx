@@ -63,6 +63,11 @@ export function Help({ open, close }: { open: boolean; close: () => void }) {
               </div>
             ))}
           </dl>
+          <p className="note">
+            Documentation is in the folder <code>docs</code> of the sources: <code>docs/numbers.md</code> says
+            what a number means, <code>docs/selections.md</code> how to write filters,{' '}
+            <code>docs/export.md</code> which formats exist, <code>docs/glossary.md</code> all words.
+          </p>
           <form method="dialog">
             <button type="submit" className="primary">
               Close

@@ -1,6 +1,7 @@
 /** A page: its title, the selection it shows, and its content. */
 import { useEffect, type ReactNode } from 'react';
 import type { Measure } from '../estimates/measure.ts';
+import { parseMatchers } from '../selection/matchers.ts';
 import type { BaseParams, Selection } from '../selection/selection.ts';
 import { SelectionBar } from './SelectionBar.tsx';
 import type { Shared } from './ShareMenu.tsx';
@@ -38,7 +39,8 @@ interface SelectionPageProps extends Props {
 
 /** A page about a selection of profiles, which the second row shows and changes. */
 export function SelectionPage({ place, go, share, title, ...page }: SelectionPageProps) {
-  const filtered = place.select === '' ? title : `${title}: ${place.select}`;
+  const filters = (parseMatchers(place.select) ?? []).map((m) => `${m.label}${m.operator}${m.value}`);
+  const filtered = filters.length === 0 ? title : `${title}: ${filters.join(', ')}`;
   return (
     <>
       <SelectionBar place={place} go={go} share={share} />

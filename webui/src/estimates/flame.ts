@@ -32,7 +32,8 @@ export function shareOf(weight: number, scale: FrameScale): number {
 /** The frame's share with Wilson's interval, with its function's design effect. */
 export function frameShare(tree: FlameTree, node: number, weight: number, scale: FrameScale): Estimate {
   const k = tree.func[node];
-  return wilson(shareOf(weight, scale), k < 0 ? null : tree.functions[k].effective);
+  const effective = k < 0 || !scale.ground.random ? null : tree.functions[k].effective;
+  return wilson(shareOf(weight, scale), effective);
 }
 
 /** The weight in the chosen measure; if that is the share, in the unit of the weights. */

@@ -10,25 +10,38 @@ export type Measure = (typeof MEASURES)[number];
 export const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
   share: 'share',
   samples: 'samples',
-  'core-seconds': 'core-seconds',
+  'core-seconds': 'core-hours',
   cores: 'cores',
-  machines: 'machine equivalents',
+  machines: 'machines (equivalent)',
   money: 'cost',
 };
 
 export const MEASURE_MEANINGS: Readonly<Record<Measure, string>> = {
   share: 'share of the selection’s CPU time',
   samples: 'number of samples: counted, not estimated',
-  'core-seconds': 'CPU time of the whole fleet in the covered time of days with ingested visits',
-  cores: 'busy cores, averaged over the covered time of days with ingested visits',
+  'core-seconds': 'CPU time of the whole fleet in the part of the range with data',
+  cores: 'busy cores, averaged over the part of the range with data',
   machines: 'share × machines of the fleet: how many machines would do only this',
   money: 'core-hours × the price per core-hour',
 };
 
+/** Fewer profiles have no interval that means anything: the page shows what was observed. */
+const FEWEST_PROFILES = 3;
+
+/** Whether the profiles allow estimates for the fleet. */
+export function estimable(totals: Pick<Totals, 'design' | 'visits_ingested'>): boolean {
+  return totals.design === 'random' && totals.visits_ingested >= FEWEST_PROFILES;
+}
+
+/** Whether only the number of profiles prevents estimates. */
+export function tooFewProfiles(totals: Pick<Totals, 'design' | 'visits_ingested'>): boolean {
+  return totals.design === 'random' && totals.visits_ingested < FEWEST_PROFILES;
+}
+
 /** Converts a row's shares and core-seconds to the other measures; the same for all rows of a response. */
 export interface Ground {
   /**
-   * Machines of the campaign. 0 if no visits were drawn, and if label matchers restrict the shares to a part
+   * Machines of the campaign. 0 if no profiles were drawn, and if label matchers restrict the shares to a part
    * of the fleet, whose number of machines is not known.
    */
   population: number;
@@ -38,7 +51,7 @@ export interface Ground {
   price: number | null;
   /** The event is counted in time. */
   timed: boolean;
-  /** Visits were drawn at random, so there are estimates for the fleet. */
+  /** Enough profiles were drawn at random, so there are estimates for the fleet, with intervals. */
   random: boolean;
 }
 
@@ -49,7 +62,7 @@ export function groundOf(totals: Totals, select: string, price: number | null): 
     estimated: totals.estimated_seconds,
     price,
     timed: totals.seconds !== null,
-    random: totals.design === 'random',
+    random: estimable(totals),
   };
 }
 
@@ -95,7 +108,8 @@ export function amountOf(row: TableRow, column: 'self' | 'total'): Amount {
 
 /** null if the response does not contain it. */
 export function measured(amount: Amount, measure: Measure, ground: Ground): Estimate | null {
-  const { share, coreSeconds } = amount;
+  const share = ground.random ? amount.share : exact(amount.share.value)!;
+  const coreSeconds = ground.random ? amount.coreSeconds : null;
   switch (measure) {
     case 'share':
       return share;
@@ -116,7 +130,7 @@ function exact(value: number | null): Estimate | null {
   return value === null ? null : { value, lo: null, hi: null };
 }
 
-/** `12.34 %`, `5.1 h`, `1,234`. */
+/** `12.34 %`, `5.1 core-h`, `1,234`. */
 export function write(measure: Measure, value: number): string {
   switch (measure) {
     case 'share':
@@ -139,7 +153,7 @@ export function write(measure: Measure, value: number): string {
 }
 
 /**
- * Both ends in the unit that `value` is written in: `11.00–13.70` with the unit ` %`, `4.90–5.31` with ` h`.
+ * Both ends in the unit that `value` is written in: `11.00–13.70` with the unit ` %`, `4.90–5.31` with ` core-h`.
  * For a value of zero the unit is that of the upper end.
  */
 export function writeRange(
@@ -165,15 +179,15 @@ export function writeRange(
   }
 }
 
-/** A value with its noun, for use in a sentence: `5.10 h of CPU time`, `12.3 cores`. */
+/** A value with its noun, for use in a sentence: `5.10 core-h`, `40.0 s of CPU time`, `12.3 cores`. */
 export function phrase(measure: Measure, value: number): string {
   const text = write(measure, value);
   return {
     share: text,
     samples: `${text} samples`,
-    'core-seconds': `${text} of CPU time`,
+    'core-seconds': text.endsWith('core-h') ? text : `${text} of CPU time`,
     cores: `${text} cores`,
-    machines: `${text} machine equivalents`,
+    machines: `${text} machines (equivalent)`,
     money: `a cost of ${text}`,
   }[measure];
 }

@@ -1,8 +1,8 @@
 /** The data behind a response, and its limits, in words. */
 import type { Totals } from '../api/types.ts';
-import { count, coverage, plural, quantity, significant } from '../selection/numbers.ts';
+import { count, plural, quantity, significant } from '../selection/numbers.ts';
 import { length } from '../selection/time.ts';
-import { phrase } from './measure.ts';
+import { estimable, phrase, tooFewProfiles } from './measure.ts';
 import { bracket } from './words.ts';
 
 export interface Remark {
@@ -14,7 +14,7 @@ export interface Remark {
 }
 
 export interface Summary {
-  /** `≈ 1,234 cores`; empty if the visits allow no estimate for the fleet. */
+  /** `≈ 1,234 cores`; empty if the profiles allow no estimate for the fleet. */
   estimate: string;
   /** Its 95 % interval: `1,180–1,290`; empty if there is none. */
   interval: string;
@@ -45,6 +45,8 @@ export function summaryOf(totals: Totals, unit: string): Summary {
   const asked = length(totals.selected_seconds);
   if (totals.design !== 'random')
     return { estimate: '', interval: '', frame: `Within ${asked}`, remarks: [byHand(totals), path(totals)] };
+  if (!estimable(totals))
+    return { estimate: '', interval: '', frame: `Within ${asked}`, remarks: [tooFew, ...designed(totals)] };
   const { cores, estimate: level } = totals;
   return {
     estimate:
@@ -59,13 +61,19 @@ export function summaryOf(totals: Totals, unit: string): Summary {
   };
 }
 
+const tooFew: Remark = {
+  text: 'not enough profiles yet',
+  why: 'Estimates for the fleet and their intervals need at least 3 profiles. The page shows what was observed.',
+  warn: true,
+};
+
 /**
- * Upper bound for a selection with zero observed samples: `None of 226 ingested visits has such samples:
- * at most 12.0 cores (95 %).` Empty if the visits allow no bound.
+ * Upper bound for a selection with zero observed samples: `None of 226 profiles has such samples:
+ * at most 12.0 cores (95 %).` Empty if the profiles allow no bound.
  */
 export function boundOf(totals: Totals, unit: string): string {
   const { cores, estimate, visits_ingested: ingested } = totals;
-  if (totals.samples > 0 || ingested === 0) return '';
+  if (totals.samples > 0 || ingested === 0 || tooFewProfiles(totals)) return '';
   const most =
     cores !== null
       ? phrase('cores', Math.max(cores.hi, 0.001))
@@ -73,11 +81,7 @@ export function boundOf(totals: Totals, unit: string): string {
         ? `${quantity(estimate.hi)} ${unit}`
         : null;
   if (most === null) return '';
-  const visits =
-    ingested === 1
-      ? 'The only ingested visit has no such samples'
-      : `None of ${count(ingested)} ingested visits has such samples`;
-  return `${visits}: at most ${most} (95 %).`;
+  return `None of ${plural(ingested, 'profile')} has such samples: at most ${most} (95 %).`;
 }
 
 /** The remarks that limit the meaning of the numbers. */
@@ -88,36 +92,41 @@ export function limitsOf(totals: Totals, unit: string): Remark[] {
 function designed(totals: Totals): Remark[] {
   const remarks: Remark[] = [
     {
-      text: `${plural(totals.visits_drawn, 'visit')} drawn, ${count(totals.visits_ingested)} ${totals.approximate ? 'read' : 'ingested'}`,
+      text: `${plural(totals.visits_drawn, 'profile')} planned, ${count(totals.visits_ingested)} ${totals.approximate ? 'read' : 'received'}`,
       why: 'Machines were drawn at random. The weights of similarly busy machines compensate for machines that did not respond.',
       warn: false,
     },
   ];
   if (totals.visits_waiting > 0) {
     remarks.push({
-      text: `${count(totals.visits_waiting)} of them pending`,
-      why: 'These visits are running or not ingested yet. Until then the ingested visits of the same day represent them.',
+      text: `${count(totals.visits_waiting)} being processed`,
+      why: 'These profiles are being collected or processed. Until then the others of the same day represent them.',
       warn: false,
     });
   }
   const covered = totals.selected_seconds > 0 ? totals.covered_seconds / totals.selected_seconds : 1;
   remarks.push({
-    text: covered >= 0.9995 ? 'data for the whole range' : `data for ${coverage(covered)} of the range`,
-    why: 'Estimates do not extrapolate over time in which the campaign drew no machines.',
+    text: covered >= 0.9995 ? 'data for the whole range' : `no data for ${missing(covered)} of this range`,
+    why: 'Sampling was off in that time. Estimates do not extrapolate over it.',
     warn: covered < WELL_COVERED,
   });
   if (totals.uncovered_share > NEGLIGIBLE) {
     remarks.push({
-      text: `${(100 * totals.uncovered_share).toFixed(1)} % of machine-time without a visit`,
-      why: 'No visit of these days has been ingested, so estimates exclude them.',
+      text: `${(100 * totals.uncovered_share).toFixed(1)} % of machine-time without a profile`,
+      why: 'These days have no processed profile, so estimates exclude them.',
       warn: true,
     });
   }
   return remarks;
 }
 
+/** `55 %`: rounded up to a percent, never 0 or 100. */
+function missing(covered: number): string {
+  return `${Math.min(99, Math.max(1, Math.round(100 * (1 - covered))))} %`;
+}
+
 function byHand(totals: Totals): Remark {
-  const seen = totals.visits === null ? 'visits ' : `${plural(totals.visits, 'visit')} `;
+  const seen = totals.visits === null ? 'profiles ' : `${plural(totals.visits, 'profile')} `;
   return {
     text: `${seen}requested by hand, not drawn at random`,
     why: 'Shares refer to these samples. They do not estimate other machines or times, so they have no intervals.',
@@ -128,8 +137,8 @@ function byHand(totals: Totals): Remark {
 function path(totals: Totals): Remark {
   if (totals.approximate) {
     return {
-      text: 'from a random part of the visits',
-      why: 'Reading all visits would take too long. Estimates and intervals account for this; sample counts are those of the visits read.',
+      text: 'from a random part of the profiles',
+      why: 'Reading all profiles would take too long. Estimates and intervals account for this; sample counts are those of the profiles read.',
       warn: true,
     };
   }

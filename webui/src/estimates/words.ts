@@ -21,14 +21,14 @@ export function spoken(measure: Measure, estimate: Estimate | null): string {
   return `${value}, 95 % interval ${text}${unit}`;
 }
 
-/** The visits and machines with an amount, as far as the response contains them. */
+/** The profiles and machines with an amount, as far as the response contains them. */
 export type Seen = Pick<Totals, 'visits' | 'machines' | 'path'>;
 
-/** `221 visits on about 184 machines`. */
+/** `221 profiles, about 184 machines`. */
 export function seenIn(seen: Seen): string {
   const on = onMachines(seen);
   if (seen.visits === null) return on;
-  return plural(seen.visits, 'visit') + (on && ` on ${on}`);
+  return plural(seen.visits, 'profile') + (on && `, ${on}`);
 }
 
 /** `184 machines`, `about 184 machines`, `many machines`; empty if their number is not known. */
@@ -43,7 +43,7 @@ export function machinesColumn(seen: Seen): string {
   return (isAbout(seen) ? '≈ ' : '') + count(seen.machines);
 }
 
-/** Merged cells count machines approximately; one visit is always exactly one machine. */
+/** Merged cells count machines approximately; one profile is always of exactly one machine. */
 function isAbout({ visits, path }: Seen): boolean {
   return path !== 'chunks' && visits !== 1;
 }
@@ -53,7 +53,7 @@ function areMany({ visits, machines, path }: Seen): boolean {
   return machines === null && path !== 'chunks' && visits !== null;
 }
 
-export const FEW = 'One or two visits contribute most of this row, so its interval was widened.';
+export const FEW = 'One or two profiles contribute most of this row, so its interval is wide.';
 export const REACHES_ZERO = 'The interval includes zero: the true value may be zero.';
 
 /** A warning about the estimate; empty if there is none. */

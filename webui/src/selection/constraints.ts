@@ -12,11 +12,11 @@ export interface Constraint {
 
 const DAY = 86_400;
 const PATTERNS = [
-  ['focus', 'Keeping only stacks containing', 'Keep all'],
-  ['ignore', 'Dropping stacks containing', 'Drop none'],
-  ['hide', 'Hiding frames like', 'Hide none'],
-  ['show', 'Showing only frames like', 'Show all'],
-  ['show_from', 'Showing stacks from', 'Show them whole'],
+  ['focus', 'Keeping stacks containing', 'Keep all stacks'],
+  ['ignore', 'Dropping stacks containing', 'Drop no stacks'],
+  ['hide', 'Hiding frames', 'Hide no frames'],
+  ['show', 'Keeping only frames', 'Keep all frames'],
+  ['show_from', 'Starting stacks at', 'Show whole stacks'],
 ] as const;
 
 export function constraintsOf(place: Selection): Constraint[] {

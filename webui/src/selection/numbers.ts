@@ -29,17 +29,16 @@ export interface Scale {
   name: string;
 }
 
-/** The appropriate unit for this many seconds. */
+/** The appropriate unit for this many seconds of CPU time. */
 export function durationScale(seconds: number): Scale {
   if (seconds === 0) return { per: 1, name: 's' };
   if (seconds < 0.9995) return { per: 0.001, name: 'ms' };
   if (seconds < 120) return { per: 1, name: 's' };
   if (seconds < 7200) return { per: 60, name: 'min' };
-  if (seconds < 172_800) return { per: 3600, name: 'h' };
-  return { per: 86_400, name: 'days' };
+  return { per: 3600, name: 'core-h' };
 }
 
-/** Core-seconds with three significant digits: `840 ms`, `12.4 s`, `3.2 min`, `5.1 h`, `12 days`. */
+/** Core-seconds with three significant digits: `840 ms`, `12.4 s`, `3.2 min`, `5.1 core-h`. */
 export function duration(seconds: number): string {
   const { per, name } = durationScale(seconds);
   return `${significant(seconds / per)} ${name}`;

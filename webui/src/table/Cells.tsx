@@ -1,43 +1,44 @@
-/** The cells of a row: its name, and estimates with their intervals. */
+/** The cells of a row: its names, and estimates with their intervals. */
+import { Link } from 'wouter';
 import { Whisker } from '../estimates/Whisker.tsx';
 import { reachesZero, type Estimate } from '../estimates/interval.ts';
 import { write, type Measure } from '../estimates/measure.ts';
 import { bracket, caution, FEW, spoken } from '../estimates/words.ts';
 import { offsetOf } from '../flame/names.ts';
-import { Link } from 'wouter';
 import { linkTo, SYMBOLS } from '../app/pages.ts';
+import { FittedName } from '../ui/FittedName.tsx';
 import { titleOf, type Keyed } from './marks.ts';
 
 interface NameProps {
   row: Keyed;
+  /** The keys whose values the cell shows. */
   by: readonly string[];
   /** Reasons for missing names, by binary. */
   missing: ReadonlyMap<string, string>;
   low_confidence: boolean;
 }
 
+/** Their values are code: long names are cut where they matter least. */
+const CODE_KEYS: readonly string[] = ['function', 'file', 'binary'];
+
 export function Name({ row, by, missing, low_confidence }: NameProps) {
   const title = titleOf(row, by);
+  const ofFunction = by.includes('function');
   const status = row.key['status'];
   const unnamed =
-    by.includes('function') &&
-    row.key['kind'] !== 'marker' &&
-    (status === 'binary_only' || status === 'unknown');
+    ofFunction && row.key['kind'] !== 'marker' && (status === 'binary_only' || status === 'unknown');
   const file = row.key['file'];
   const why =
     missing.get(row.key['binary'] ?? '') ||
     'No symbols of its binary were found where the samples were symbolized.';
+  const hint = ofFunction ? [title, file, row.key['binary']].filter(Boolean).join('\n') : title;
+  const code = by.some((key) => CODE_KEYS.includes(key));
   return (
-    <span
-      role="gridcell"
-      className={
-        by.includes('function') || by.includes('binary') || by.includes('file') ? 'name code' : 'name'
-      }
-    >
-      <span className="text" title={by.includes('function') && file ? `${title}\n${file}` : title}>
-        {unnamed ? <Place name={title} /> : title}
+    <span role="gridcell" className={code ? 'name code' : 'name'}>
+      <span className="text" title={hint}>
+        {unnamed ? <Place name={title} /> : code ? <FittedName name={title} title={hint} /> : title}
       </span>
-      {by.includes('function') && !title.includes(row.key['binary']) && (
+      {ofFunction && !title.includes(row.key['binary']) && (
         <span className="within">{row.key['binary']}</span>
       )}
       {unnamed && (
@@ -53,7 +54,7 @@ export function Name({ row, by, missing, low_confidence }: NameProps) {
       )}
       {low_confidence && (
         <span className="badge low_confidence" title={FEW}>
-          few<span className="long"> visits decide</span>
+          few<span className="long"> machines</span>
         </span>
       )}
     </span>
@@ -83,11 +84,10 @@ interface AmountProps {
   full: number;
   low_confidence: boolean;
   sorted: boolean;
-  /** Shown beside a value without an interval. */
-  aside: string;
 }
 
-export function Amount({ column, estimate, measure, full, low_confidence, sorted, aside }: AmountProps) {
+/** A value over its bar and whisker; the interval in numbers is in the title, and in a column of its own. */
+export function Amount({ column, estimate, measure, full, low_confidence, sorted }: AmountProps) {
   if (estimate === null) {
     return (
       <span role="gridcell" className="number amount">
@@ -106,10 +106,23 @@ export function Amount({ column, estimate, measure, full, low_confidence, sorted
       <b className={estimate.value > 0 && reachesZero(estimate) ? 'faint' : undefined} aria-hidden="true">
         {write(measure, estimate.value)}
       </b>
-      <span className="bracket" aria-hidden="true">
-        {bracket(measure, estimate) || aside}
-      </span>
       <span className="sr-only">{said}</span>
+    </span>
+  );
+}
+
+interface RangeProps {
+  estimate: Estimate | null;
+  measure: Measure;
+  /** Shown for a value without an interval. */
+  otherwise: string;
+}
+
+/** The 95 % interval in numbers. */
+export function Range({ estimate, measure, otherwise }: RangeProps) {
+  return (
+    <span role="gridcell" className="number interval">
+      {(estimate && bracket(measure, estimate)) || otherwise}
     </span>
   );
 }

@@ -1,5 +1,5 @@
 /** The sorted table. It contains all information of the flame graph. */
-import { useState } from 'react';
+import { Fragment, useRef, useState } from 'react';
 import type { TableRow } from '../api/types.ts';
 import type { Estimate } from '../estimates/interval.ts';
 import { amountOf, MEASURE_NAMES, measured, type Ground, type Measure } from '../estimates/measure.ts';
@@ -8,7 +8,7 @@ import type { ExploreGo as Go } from '../app/usePlace.ts';
 import { formatMatchers, parseMatchers, withMatcher } from '../selection/matchers.ts';
 import { count, duration } from '../selection/numbers.ts';
 import type { ExplorePlace as Place, Sort } from '../app/pages.ts';
-import { Amount, Name } from './Cells.tsx';
+import { Amount, Name, Range } from './Cells.tsx';
 import { Heading } from './Heading.tsx';
 import { isOfFrames, markOf, titleOf } from './marks.ts';
 import { RowDetails } from './RowDetails.tsx';
@@ -21,6 +21,8 @@ const MEANINGS: Readonly<Record<Column, string>> = {
   self: 'time in the function’s own code',
   total: 'time in the function and its callees',
 };
+/** A pointer that rests on a row for this long is about to open it. */
+const REST_MS = 250;
 
 interface Props {
   rows: readonly TableRow[];
@@ -28,24 +30,35 @@ interface Props {
   by: readonly string[];
   ground: Ground;
   measure: Measure;
-  /** Whether cells or visits were read: merged cells count machines approximately. */
+  /** Whether cells or profiles were read: merged cells count machines approximately. */
   path: Seen['path'];
   place: Place;
   go: Go;
   /** Reasons for missing names, by binary. */
   missing: ReadonlyMap<string, string>;
+  /** Intervals in columns of their own. */
+  intervals: boolean;
   /** Fetches more rows near the end of the list; null if there are none. */
   readMore: (() => void) | null;
+  /** The reader is about to sort. */
+  onIntent: () => void;
+  /** The pointer rests on a row of this function. */
+  onRest: (functionId: number) => void;
 }
 
 export function FunctionTable(props: Props) {
-  const { rows, rowsTotal, by, ground, measure, path, place, go, missing, readMore } = props;
+  const { rows, rowsTotal, by, ground, measure, path, place, go, missing, intervals, readMore } = props;
   const [menu, setMenu] = useState<(MenuTarget & { row: TableRow }) | null>(null);
   const [hovered, setHovered] = useState<number | null>(null);
+  const rest = useRef(0);
 
   const open = (row: TableRow): void => {
+    const id = row.function_id;
     const mark = markOf(row, by);
-    if (mark !== null)
+    if (id != null) {
+      // From one function to the next is no step of the history: Back closes the panel.
+      go({ fn: id === place.fn ? 0 : id }, place.fn === 0 || id === place.fn ? 'push' : 'replace');
+    } else if (mark !== null)
       go({
         mark: mark === place.mark ? '' : mark,
         node: '',
@@ -54,7 +67,8 @@ export function FunctionTable(props: Props) {
       });
     else {
       const matchers = parseMatchers(place.select) ?? [];
-      const select = by.reduce(
+      const labels = by.filter((key) => !isOfFrames([key]) && key !== 'line');
+      const select = labels.reduce(
         (all, label) => withMatcher(all, { label, operator: '=', value: row.key[label] ?? '' }),
         matchers,
       );
@@ -76,41 +90,76 @@ export function FunctionTable(props: Props) {
   );
   const full = estimates.map(widest);
   const shown = rows[Math.min(hovered ?? grid.current, rows.length - 1)];
+  const withBinary = by.includes('function') && !by.includes('binary');
+
+  const enter = (index: number): void => {
+    setHovered(index);
+    clearTimeout(rest.current);
+    const id = rows[index].function_id;
+    if (id != null) rest.current = window.setTimeout(() => props.onRest(id), REST_MS);
+  };
+  const leave = (): void => {
+    setHovered(null);
+    clearTimeout(rest.current);
+  };
 
   return (
     <>
       <div
         ref={grid.scroller}
-        className={`rows columns-${columns.length}`}
+        className={`rows cells columns-${columns.length}`}
         role="grid"
         aria-label={`table by ${by.join(', ')}`}
         aria-rowcount={rowsTotal + 1}
         aria-activedescendant={rows.length > 0 ? `row-${grid.current}` : undefined}
         tabIndex={0}
         onKeyDown={grid.onKeyDown}
-        onMouseLeave={() => setHovered(null)}
+        onMouseLeave={leave}
       >
-        <div role="rowgroup" className="head">
+        <div role="rowgroup" className="head" onPointerEnter={props.onIntent} onFocus={props.onIntent}>
           <div role="row" className="line" aria-rowindex={1}>
-            <Heading sort="name" current={sort} go={go}>
-              {by.join(' · ')}
-            </Heading>
-            {by.includes('function') && (
+            {by.map((key, k) =>
+              k === 0 ? (
+                <Heading key={key} sort="name" current={sort} go={go} className="name">
+                  {key}
+                </Heading>
+              ) : (
+                <span key={key} role="columnheader" className="name">
+                  {key}
+                </span>
+              ),
+            )}
+            {withBinary && (
               <span role="columnheader" className="binary">
                 binary
               </span>
             )}
             {columns.map((column) => (
-              <Heading key={column} sort={column} current={sort} go={go} number title={MEANINGS[column]}>
-                {columns.length === 1 ? MEASURE_NAMES[measure] : column}
-              </Heading>
+              <Fragment key={column}>
+                <Heading
+                  sort={column}
+                  current={sort}
+                  go={go}
+                  className="number amount"
+                  title={MEANINGS[column]}
+                >
+                  {columns.length === 1 ? MEASURE_NAMES[measure] : column}
+                </Heading>
+                {intervals && (
+                  <span role="columnheader" className="number interval" title={`95 % interval of ${column}`}>
+                    95 %
+                  </span>
+                )}
+              </Fragment>
             ))}
-            <span
-              role="columnheader"
-              className="number behind"
-              title="visits and machines with samples of the row"
-            >
-              visits <span className="bracket">machines</span>
+            <span role="columnheader" className="number behind" title="profiles with samples of the row">
+              profiles
+            </span>
+            <span role="columnheader" className="number behind" title="machines with samples of the row">
+              seen on
+            </span>
+            <span role="columnheader" className="more">
+              <span className="sr-only">actions</span>
             </span>
           </div>
         </div>
@@ -119,6 +168,9 @@ export function FunctionTable(props: Props) {
             const row = rows[index];
             const mark = markOf(row, by);
             const seen = { ...row, path };
+            const chosen =
+              (row.function_id != null && row.function_id === place.fn) ||
+              (mark !== null && mark === place.mark);
             return (
               <div
                 key={index}
@@ -126,10 +178,10 @@ export function FunctionTable(props: Props) {
                 data-index={index}
                 role="row"
                 aria-rowindex={index + 2}
-                aria-selected={mark !== null && mark === place.mark}
+                aria-selected={chosen}
                 className={index === grid.current ? 'line body active' : 'line body'}
                 style={{ transform: `translateY(${start}px)`, height: ROW_HEIGHT }}
-                onMouseEnter={() => setHovered(index)}
+                onMouseEnter={() => enter(index)}
                 onClick={() => {
                   grid.setActive(index);
                   open(row);
@@ -140,27 +192,47 @@ export function FunctionTable(props: Props) {
                   setMenu({ row, left: event.clientX, top: event.clientY, bottom: event.clientY });
                 }}
               >
-                <Name row={row} by={by} missing={missing} low_confidence={row.low_confidence} />
-                {by.includes('function') && (
+                {by.map((key, k) => (
+                  <Name
+                    key={key}
+                    row={row}
+                    by={[key]}
+                    missing={missing}
+                    low_confidence={k === by.length - 1 && row.low_confidence}
+                  />
+                ))}
+                {withBinary && (
                   <span role="gridcell" className="binary code" title={row.key['binary']}>
                     {row.key['binary']}
                   </span>
                 )}
                 {columns.map((column, c) => (
-                  <Amount
-                    key={column}
-                    column={columns.length === 1 ? '' : column}
-                    estimate={estimates[c][index]}
-                    measure={measure}
-                    full={full[c]}
-                    low_confidence={row.low_confidence}
-                    sorted={sort.endsWith(column)}
-                    aside={observed(column === 'self' ? row.self_seconds : row.total_seconds, measure)}
-                  />
+                  <Fragment key={column}>
+                    <Amount
+                      column={columns.length === 1 ? '' : column}
+                      estimate={estimates[c][index]}
+                      measure={measure}
+                      full={full[c]}
+                      low_confidence={row.low_confidence}
+                      sorted={sort.endsWith(column)}
+                    />
+                    {intervals && (
+                      <Range
+                        estimate={estimates[c][index]}
+                        measure={measure}
+                        otherwise={observed(
+                          column === 'self' ? row.self_seconds : row.total_seconds,
+                          measure,
+                        )}
+                      />
+                    )}
+                  </Fragment>
                 ))}
                 <span role="gridcell" className="number behind" title={seenIn(seen)}>
                   {row.visits === null ? '–' : count(row.visits)}
-                  <span className="bracket">{machinesColumn(seen)}</span>
+                </span>
+                <span role="gridcell" className="number behind" title={seenIn(seen)}>
+                  {machinesColumn(seen)}
                 </span>
                 <span role="gridcell" className="more">
                   <button

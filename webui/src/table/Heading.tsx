@@ -7,17 +7,17 @@ interface HeadingProps {
   /** The table's current order. */
   current: Sort;
   go: ExploreGo;
-  number?: boolean;
+  className: string;
   title?: string;
   children: ReactNode;
 }
 
 /** Amounts sort heaviest first, names from A; a second click reverses amounts. */
-export function Heading({ sort, current, go, number, title, children }: HeadingProps) {
+export function Heading({ sort, current, go, className, title, children }: HeadingProps) {
   const sorted = current === sort ? 'ascending' : current === `-${sort}` ? 'descending' : 'none';
   const next: Sort = sort === 'name' ? 'name' : current === `-${sort}` ? sort : `-${sort}`;
   return (
-    <span role="columnheader" aria-sort={sorted} className={number ? 'number' : ''}>
+    <span role="columnheader" aria-sort={sorted} className={className}>
       <button type="button" className="sort" title={title} onClick={() => go({ sort: next }, 'replace')}>
         {children}
         <span aria-hidden="true">{sorted === 'descending' ? ' ↓' : sorted === 'ascending' ? ' ↑' : ''}</span>

@@ -27,9 +27,7 @@ export function RowDetails({ row, by, ground, measure, path }: Props) {
   const title = titleOf(row, by);
   return (
     <div className="details row-details">
-      <span className="name code" title={title}>
-        {title}
-      </span>
+      <span className="name code">{title}</span>
       <span className="numbers">
         {isOfFrames(by) ? (
           <>

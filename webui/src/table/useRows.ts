@@ -2,7 +2,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
 
-export const ROW_HEIGHT = 32;
+export const ROW_HEIGHT = 24;
 
 interface Options {
   count: number;

@@ -8,7 +8,7 @@ interface Props {
   /** Names the opened panel (and the button, if it has an icon only). */
   label: string;
   title?: string;
-  /** Rendered only while open; `close` puts the focus back on the button. */
+  /** Rendered only while open, with the focus on its `data-first` or its first control; `close` puts the focus back on the button. */
   children: (close: () => void) => ReactNode;
 }
 
@@ -25,7 +25,8 @@ export function Popover({ button, buttonClass, label, title, children }: Props) 
     const sizes = new ResizeObserver(() => place(element, opener.current!.getBoundingClientRect()));
     sizes.observe(element);
     place(element, opener.current!.getBoundingClientRect());
-    element.querySelector<HTMLElement>('input, select, button')?.focus();
+    const first = element.querySelector<HTMLElement>('[data-first]');
+    (first ?? element.querySelector<HTMLElement>('input, select, button'))?.focus();
     return () => sizes.disconnect();
   }, [open]);
 

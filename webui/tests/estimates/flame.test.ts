@@ -30,7 +30,7 @@ describe('frames', () => {
     const amount = (measure: Parameters<typeof frameScale>[3], unit = 'nanoseconds', on = ground): string =>
       frameAmount(15, frameScale(tree, 1, unit, measure, on));
     expect(amount('share')).toBe('15.0 s');
-    expect(amount('machines')).toBe('250 machine equivalents');
+    expect(amount('machines')).toBe('250 machines (equivalent)');
     expect(amount('cores')).toBe('< 0.001 cores');
     expect(amount('money')).toBe('15.0 s'); // no price is set
     expect(amount('share', 'misses', groundOf(totals({ seconds: null }), '{}', null))).toBe('15.0 misses');

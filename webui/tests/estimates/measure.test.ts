@@ -69,6 +69,16 @@ describe('measures', () => {
     expect(measured(amount, 'samples', byHand)).toBeNull();
   });
 
+  it('of fewer than three profiles are what was observed, without intervals', () => {
+    const few = groundOf(totals({ visits_ingested: 2 }), '{}', 0.04);
+    expect(offered(few)).toEqual(['share', 'samples', 'core-seconds']);
+    const self = amountOf(row(), 'self');
+    expect(measured(self, 'share', few)).toEqual({ value: 0.123, lo: null, hi: null });
+    expect(measured(self, 'core-seconds', few)).toEqual({ value: 12.3, lo: null, hi: null });
+    const three = groundOf(totals({ visits_ingested: 3 }), '{}', 0.04);
+    expect(measured(self, 'share', three)?.lo).toBe(0.11);
+  });
+
   it('are written with both ends in the unit of the value', () => {
     expect(write('share', 0.1234)).toBe('12.34 %');
     expect(writeRange('share', 0.123, 0.11, 0.137)).toEqual({ text: '11.00–13.70', unit: ' %' });
@@ -89,7 +99,7 @@ describe('words', () => {
       '12.30 %, 95 % interval 11.00 to 13.70 %',
     );
     expect(spoken('machines', { value: 123, lo: 110, hi: 137 })).toBe(
-      '123 machine equivalents, 95 % interval 110 to 137',
+      '123 machines (equivalent), 95 % interval 110 to 137',
     );
     expect(spoken('share', { value: 0.5, lo: null, hi: null })).toBe('50.00 %');
     expect(spoken('cores', null)).toBe('not available');
@@ -101,8 +111,8 @@ describe('words', () => {
   });
 
   it('warn where few visits decide, however many saw it, else of intervals that reach zero', () => {
-    expect(FEW).toContain('One or two visits');
-    expect(FEW).not.toMatch(/few/i); // beside "153 visits on 99 machines" that would be a contradiction
+    expect(FEW).toContain('One or two profiles');
+    expect(FEW).not.toMatch(/few/i); // beside "153 profiles, 99 machines" that would be a contradiction
     expect(caution({ value: 0.1, lo: 0, hi: 0.3 }, true)).toBe(FEW);
     expect(caution({ value: 0.1, lo: 0, hi: 0.3 }, false)).toBe(REACHES_ZERO);
     expect(caution({ value: 0, lo: 0, hi: 0.3 }, false)).toBe('');
@@ -111,8 +121,8 @@ describe('words', () => {
 
   it('name those behind an amount as far as they are known', () => {
     const path = 'chunks';
-    expect(seenIn({ visits: 1, machines: 1, path })).toBe('1 visit on 1 machine');
-    expect(seenIn({ visits: 1200, machines: null, path })).toBe('1,200 visits');
+    expect(seenIn({ visits: 1, machines: 1, path })).toBe('1 profile, 1 machine');
+    expect(seenIn({ visits: 1200, machines: null, path })).toBe('1,200 profiles');
     expect(seenIn({ visits: null, machines: null, path })).toBe('');
     expect(machinesColumn({ visits: 221, machines: 1184, path })).toBe('1,184');
     expect(machinesColumn({ visits: 221, machines: null, path })).toBe('–');
@@ -120,12 +130,12 @@ describe('words', () => {
 
   it.each(['cells', 'mixed'] as const)('do not pass the count of merged %s for an exact one', (path) => {
     const seen = { visits: 221, machines: 164, path };
-    expect(seenIn(seen)).toBe('221 visits on about 164 machines');
+    expect(seenIn(seen)).toBe('221 profiles, about 164 machines');
     expect(machinesColumn(seen)).toBe('≈ 164');
-    expect(seenIn({ visits: 1, machines: 1, path })).toBe('1 visit on 1 machine');
+    expect(seenIn({ visits: 1, machines: 1, path })).toBe('1 profile, 1 machine');
     expect(machinesColumn({ visits: 1, machines: 1, path })).toBe('1');
     const many = { visits: 1060, machines: null, path };
-    expect(seenIn(many)).toBe('1,060 visits on many machines');
+    expect(seenIn(many)).toBe('1,060 profiles, many machines');
     expect(onMachines(many)).toBe('many machines');
     expect(machinesColumn(many)).toBe('many');
     expect(seenIn({ visits: null, machines: null, path })).toBe('');

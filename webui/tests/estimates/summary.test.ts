@@ -16,8 +16,8 @@ describe('the summary', () => {
       'over 6 h on 1,000 machines',
     ]);
     expect(texts({})).toEqual([
-      '240 visits drawn, 226 ingested',
-      'data for 94.0 % of the range',
+      '240 profiles planned, 226 received',
+      'no data for 6 % of this range',
       'from rollups',
     ]);
     expect(warnings({})).toEqual([]);
@@ -32,21 +32,21 @@ describe('the summary', () => {
   });
 
   it('says how many visits wait', () => {
-    expect(texts({ visits_waiting: 14 })[1]).toBe('14 of them pending');
+    expect(texts({ visits_waiting: 14 })[1]).toBe('14 being processed');
     expect(warnings({ visits_waiting: 14 })).toEqual([]);
   });
 
   it('warns where the visits do not reach', () => {
     expect(warnings({ covered_seconds: 10_000, uncovered_share: 0.012 })).toEqual([
-      'data for 46.2 % of the range',
-      '1.2 % of machine-time without a visit',
+      'no data for 54 % of this range',
+      '1.2 % of machine-time without a profile',
     ]);
     const part = { approximate: true, path: 'chunks' } as const;
-    expect(warnings(part)).toEqual(['from a random part of the visits']);
-    expect(texts(part)[0]).toBe('240 visits drawn, 226 read');
+    expect(warnings(part)).toEqual(['from a random part of the profiles']);
+    expect(texts(part)[0]).toBe('240 profiles planned, 226 read');
     expect(limitsOf(totals(part), 'nanoseconds').map((r) => r.text)).toEqual(warnings(part));
     expect(texts({ covered_seconds: 21_600, path: 'mixed' })).toEqual([
-      '240 visits drawn, 226 ingested',
+      '240 profiles planned, 226 received',
       'data for the whole range',
       'from rollups and samples',
     ]);
@@ -62,8 +62,17 @@ describe('the summary', () => {
     } as const;
     const { estimate, interval, frame } = summaryOf(totals(byHand), 'nanoseconds');
     expect([estimate, interval, frame]).toEqual(['', '', 'Within 6 h']);
-    expect(texts(byHand)).toEqual(['1 visit requested by hand, not drawn at random', 'from all samples']);
+    expect(texts(byHand)).toEqual(['1 profile requested by hand, not drawn at random', 'from all samples']);
     expect(warnings(byHand)).toHaveLength(1);
+  });
+});
+
+describe('fewer than three profiles', () => {
+  it('have no estimate and no interval', () => {
+    const { estimate, interval, frame } = summaryOf(totals({ visits_ingested: 2 }), 'nanoseconds');
+    expect([estimate, interval, frame]).toEqual(['', '', 'Within 6 h']);
+    expect(warnings({ visits_ingested: 2 })).toEqual(['not enough profiles yet']);
+    expect(summaryOf(totals({ visits_ingested: 3 }), 'nanoseconds').interval).toBe('1,180–1,290');
   });
 });
 
@@ -73,10 +82,7 @@ describe('the bound of what nobody saw', () => {
     boundOf(totals({ ...unseen, ...more }), 'misses');
 
   it('says who looked in vain, and how much there may be', () => {
-    expect(bound()).toBe('None of 226 ingested visits has such samples: at most 12.0 cores (95 %).');
-    expect(bound({ visits_ingested: 1 })).toBe(
-      'The only ingested visit has no such samples: at most 12.0 cores (95 %).',
-    );
+    expect(bound()).toBe('None of 226 profiles has such samples: at most 12.0 cores (95 %).');
     expect(bound({ cores: { value: 0, lo: 0, hi: 0.00004 } })).toContain('at most 0.00100 cores');
   });
 
@@ -88,6 +94,7 @@ describe('the bound of what nobody saw', () => {
   it('says nothing where visits could not have seen it, or it was seen', () => {
     expect(bound({ cores: null })).toBe('');
     expect(bound({ visits_ingested: 0 })).toBe('');
+    expect(bound({ visits_ingested: 2 })).toBe('');
     expect(bound({ samples: 1 })).toBe('');
   });
 });

@@ -18,8 +18,8 @@ describe('numbers', () => {
       '1.00 s',
       '12.4 s',
       '3.20 min',
-      '5.10 h',
-      '11.6 days',
+      '5.10 core-h',
+      '278 core-h',
     ]);
     expect([0, 834, 12_400, 3.1e6].map(quantity)).toEqual(['0', '834', '12.4 k', '3.10 M']);
     expect(count(1234567)).toBe('1,234,567');

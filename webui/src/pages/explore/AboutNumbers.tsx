@@ -29,8 +29,10 @@ export function AboutNumbers({ totals, unit, campaign }: Props) {
         button={
           <>
             {estimate !== '' && <b>{estimate}</b>}{' '}
-            {interval !== '' && <span className="bracket">({interval})</span>} · {quantity(totals.samples)}{' '}
-            samples · {plural(totals.visits ?? totals.visits_ingested, 'profile')}
+            {interval !== '' && <span className="bracket">({interval})</span>}
+            {estimate !== '' && ' · '}
+            {totals.samples < 10_000 ? count(totals.samples) : quantity(totals.samples)} samples ·{' '}
+            {plural(totals.visits ?? totals.visits_ingested, 'profile')}
             {named !== null && ` · ${coverage(named)} named`}
           </>
         }

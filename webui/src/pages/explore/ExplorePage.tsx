@@ -1,13 +1,15 @@
 /** Table and flame graph of a selection. */
-import { useMemo } from 'react';
-import { useStatus } from '../../api/useAnswer.ts';
+import { useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect, useMemo, useRef, useState, type CSSProperties } from 'react';
+import { questionOf, useStatus } from '../../api/useAnswer.ts';
 import { useDark } from '../../app/theme.ts';
-import { EXPLORE, EXPLORE_VIEWS } from '../../app/pages.ts';
+import { CampaignBanner } from '../../app/CampaignBanner.tsx';
+import { EXPLORE, type ExplorePlace } from '../../app/pages.ts';
 import { SelectionPage } from '../../app/Page.tsx';
 import { STACK_FORMATS } from '../../app/ShareMenu.tsx';
 import { useAsOf } from '../../app/asOf.tsx';
 import { useKeys, type Keys } from '../../app/useKeys.ts';
-import { usePlace } from '../../app/usePlace.ts';
+import { usePlace, type ExploreGo as Go } from '../../app/usePlace.ts';
 import { unionOf } from '../../flame/union.ts';
 import { FlamePanel } from '../../flame-panel/FlamePanel.tsx';
 import { STEP_MATCH } from '../../flame-panel/FlameView.tsx';
@@ -16,31 +18,50 @@ import { selectionOf } from '../../selection/selection.ts';
 import { matchesFind, matchesMark } from '../../table/marks.ts';
 import { TablePanel } from '../../table/TablePanel.tsx';
 import { Segments } from '../../ui/Segments.tsx';
+import { Splitter } from '../../ui/Splitter.tsx';
+import { usePreference } from '../../ui/usePreference.ts';
+import { Answered } from '../../ui/states/Answered.tsx';
 import { Empty } from '../../ui/states/Empty.tsx';
+import { FlameSkeleton } from '../../ui/states/Skeleton.tsx';
 import { AboutNumbers } from './AboutNumbers.tsx';
+import { callersOf } from './drawerQueries.ts';
 import { FindField } from './FindField.tsx';
+import { FunctionDrawer } from './FunctionDrawer.tsx';
+import { SandwichPanel } from './SandwichPanel.tsx';
 import { useTable } from './queries.ts';
+import './explore.css';
 
 const VIEWS = [
   { value: 'table', text: 'Table' },
   { value: 'both', text: 'Both' },
   { value: 'flame', text: 'Flame graph' },
 ] as const;
+/** Needs a function. */
+const SANDWICH = {
+  value: 'sandwich',
+  text: 'Callers and callees',
+  title: 'of the chosen function, in all stacks',
+} as const;
 
 export function ExplorePage() {
   const [place, go] = usePlace(EXPLORE);
-  const { asOf } = useAsOf();
+  const { asOf, refresh } = useAsOf();
   const dark = useDark();
   const status = useStatus();
   const hasTable = place.view === 'table' || place.view === 'both';
-  const hasFlame = place.view === 'flame' || place.view === 'both';
-  const table = useTable(place, hasTable);
-  const flame = useFlameTree(selectionOf(place, asOf), screen.width, place.node, {
+  const hasFlame = place.view !== 'table';
+  const sandwich = place.view === 'sandwich';
+  const views = place.fn === 0 && !sandwich ? VIEWS : [...VIEWS, SANDWICH];
+  const [intent, setIntent] = useState(false);
+  const onIntent = useCallback(() => setIntent(true), []);
+  const table = useTable(place, hasTable, intent || place.find !== '' || place.sort !== '-self');
+  const query = selectionOf(place, asOf);
+  const flame = useFlameTree(query, screen.width, place.node, {
     enabled: hasFlame,
-    whole: place.find !== '' || place.mark !== '',
+    whole: sandwich || place.find !== '' || place.mark !== '',
   });
-  const answer =
-    (hasTable ? table.data?.pages.at(-1) : undefined) ?? (hasFlame ? flame.data?.head : undefined);
+  const [split, setSplit] = usePreference<number>('table-width', SPLIT);
+  const answer = (hasTable ? table.data?.answer : undefined) ?? (hasFlame ? flame.data?.head : undefined);
   const price = status.data?.price_per_core_hour ?? null;
   const tree = hasFlame ? flame.data?.tree : undefined;
   const find = useMemo(() => matchesFind(place.find, place.regex), [place.find, place.regex]);
@@ -51,6 +72,23 @@ export function ExplorePage() {
     return mark === null ? null : unionOf(tree, mark);
   }, [tree, find, place.mark]);
 
+  // The first samples show as soon as the server has them, not at the next refresh.
+  const waits = useRef(false);
+  const latest = status.data?.latest;
+  useEffect(() => {
+    if (waits.current && typeof latest === 'string') refresh();
+    waits.current = latest === null;
+  }, [latest, refresh]);
+
+  const client = useQueryClient();
+  const onRest = useCallback(
+    (id: number) => {
+      void client.prefetchQuery(questionOf('/api/v1/functions/{function_id}', {}, { function_id: id }));
+      void client.prefetchQuery(questionOf('/api/v1/callers', callersOf(place, asOf, id)));
+    },
+    [client, place, asOf],
+  );
+  useEscape(place, go);
   useKeys(
     'This page',
     useMemo<Keys>(
@@ -59,6 +97,9 @@ export function ExplorePage() {
           'find a function, in the table and in the flame graph',
           () => document.getElementById('find')?.focus(),
         ],
+        Enter: ['in the table: callers, callees and more of the row’s function', null],
+        '.': ['in the table: actions for the row', null],
+        Escape: ['close the function’s panel, then clear highlight and search', null],
         n: ['next match', () => dispatchEvent(new CustomEvent(STEP_MATCH, { detail: 1 }))],
         N: ['previous match', () => dispatchEvent(new CustomEvent(STEP_MATCH, { detail: -1 }))],
         i: [
@@ -67,14 +108,16 @@ export function ExplorePage() {
         ],
         v: [
           'the next view',
-          () => go({ view: EXPLORE_VIEWS[(EXPLORE_VIEWS.indexOf(place.view) + 1) % VIEWS.length] }),
+          () =>
+            go({
+              view: VIEWS[(VIEWS.findIndex(({ value }) => value === place.view) + 1) % VIEWS.length].value,
+            }),
         ],
       }),
       [go, place.direction, place.view],
     ),
   );
 
-  const query = selectionOf(place, asOf);
   const share =
     place.view === 'flame'
       ? { route: '/api/v1/flame', query, formats: STACK_FORMATS }
@@ -94,6 +137,7 @@ export function ExplorePage() {
       busy={table.isFetching || flame.isFetching}
     >
       <h1 className="sr-only">Where the CPU time goes</h1>
+      <CampaignBanner status={status.data} campaign={place.campaign} />
       <div className="tools">
         <FindField
           place={place}
@@ -101,12 +145,18 @@ export function ExplorePage() {
           invalid={find === 'invalid'}
           union={union}
           tree={tree}
+          onIntent={onIntent}
           kept={flame.data?.head.totals.kept ?? 1}
           pruned={(flame.data?.head.pruned.nodes ?? 0) > 0}
         />
         <AboutNumbers totals={answer?.totals} unit={answer?.selection.unit} campaign={place.campaign} />
         <span className="spacer" />
-        <Segments label="view" value={place.view} options={VIEWS} onChange={(view) => go({ view })} />
+        <Segments
+          label="view"
+          value={place.view}
+          options={views}
+          onChange={(view) => go({ view, node: '' })}
+        />
       </div>
       {empty ? (
         <section className="panel" aria-label="no results">
@@ -119,13 +169,77 @@ export function ExplorePage() {
           />
         </section>
       ) : (
-        <div className={`results ${place.view}`}>
-          {hasTable && <TablePanel place={place} go={go} table={table} status={status.data} />}
+        <div
+          className={`results ${place.view}`}
+          style={{ '--left': `${split}fr`, '--right': `${100 - split}fr` } as CSSProperties}
+        >
+          {hasTable && (
+            <TablePanel
+              place={place}
+              go={go}
+              table={table}
+              status={status.data}
+              onIntent={onIntent}
+              onRest={onRest}
+            />
+          )}
+          {hasTable && hasFlame && (
+            <Splitter label="width of the table" value={split} initial={SPLIT} onChange={setSplit} />
+          )}
           {hasFlame && (
-            <FlamePanel place={place} go={go} flame={flame} union={union} dark={dark} price={price} />
+            <Answered
+              query={flame}
+              skeleton={
+                <section className="panel flame" aria-label="flame graph">
+                  <FlameSkeleton />
+                </section>
+              }
+              what="the flame graph"
+              shown={{ place, go }}
+            >
+              {(answer) =>
+                sandwich ? (
+                  <SandwichPanel answer={answer} place={place} go={go} dark={dark} price={price} />
+                ) : (
+                  <FlamePanel
+                    place={place}
+                    go={go}
+                    flame={flame}
+                    union={union}
+                    dark={dark}
+                    price={price}
+                    onFunction={(fn) => go({ fn, node: '', view: 'sandwich' })}
+                  />
+                )
+              }
+            </Answered>
+          )}
+          {place.fn !== 0 && !sandwich && (
+            <FunctionDrawer id={place.fn} place={place} go={go} price={price} />
           )}
         </div>
       )}
     </SelectionPage>
   );
+}
+
+/** Percent of the width that the table has at first. */
+const SPLIT = 42;
+
+/** Closes what the reader has opened last: the function's panel, then the highlight and the search. */
+function useEscape({ fn, mark, find, view }: ExplorePlace, go: Go): void {
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (event.key !== 'Escape' || view === 'sandwich' || (fn === 0 && mark === '' && find === '')) return;
+      const target = event.target as HTMLElement;
+      if (target.closest('input, select, textarea') || document.querySelector('dialog[open], :popover-open'))
+        return;
+      go(fn === 0 ? { mark: '', find: '' } : { fn: 0 });
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    // Before the flame graph, whose Escape shows all stacks.
+    addEventListener('keydown', onKeyDown, { capture: true });
+    return () => removeEventListener('keydown', onKeyDown, { capture: true });
+  }, [fn, mark, find, view, go]);
 }

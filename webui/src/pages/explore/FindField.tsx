@@ -15,6 +15,8 @@ interface Props {
   tree: FlameTree | undefined;
   /** Share of the selection that the tree contains. */
   kept: number;
+  /** The reader is about to search. */
+  onIntent: () => void;
   /** The server omitted light frames: some of them may match, too. */
   pruned: boolean;
 }
@@ -22,7 +24,7 @@ interface Props {
 /** A request is sent after this pause in typing. */
 const PAUSE_MS = 180;
 
-export function FindField({ place, go, invalid, union, tree, kept, pruned }: Props) {
+export function FindField({ place, go, invalid, union, tree, kept, pruned, onIntent }: Props) {
   const [text, setText] = useState(place.find);
   const typed = useRef(place.find);
   // Back, or "clear the search" elsewhere, changes the place without this field.
@@ -55,6 +57,7 @@ export function FindField({ place, go, invalid, union, tree, kept, pruned }: Pro
           aria-label="find a function"
           aria-invalid={invalid}
           spellCheck={false}
+          onFocus={onIntent}
           onChange={(e) => setText(e.target.value)}
           onKeyDown={(e) => {
             if (e.key === 'Enter') step(e.shiftKey ? -1 : 1);

@@ -1,12 +1,21 @@
 /** The place of an answer: a placeholder, the answer, or why there is none. The rest of the page stays usable. */
-import { useQueryClient, type UseQueryResult } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState, type ReactNode } from 'react';
 import type { GoShown, Shown } from '../../app/Page.tsx';
 import { presetOf } from '../../selection/time.ts';
 import { Failure } from './Failure.tsx';
 
+/** The part of a query's result that is read here. */
+export interface Query<T> {
+  data: T | undefined;
+  error: Error | null;
+  isFetching: boolean;
+  isPlaceholderData: boolean;
+  refetch: () => unknown;
+}
+
 interface Props<T> {
-  query: UseQueryResult<T, Error>;
+  query: Query<T>;
   /** In the shape of the answer. */
   skeleton: ReactNode;
   /** What is loaded: `the call tree`. */

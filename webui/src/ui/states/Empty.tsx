@@ -5,12 +5,23 @@ import { useAsOf } from '../../app/asOf.tsx';
 import type { GoShown, Shown } from '../../app/Page.tsx';
 import { defaultsOf } from '../../selection/params.ts';
 import { SELECTION, selectionOf } from '../../selection/selection.ts';
-import type { StatusAnswer, Totals } from '../../api/types.ts';
+import type { LabelsAnswer, StatusAnswer, Totals } from '../../api/types.ts';
 import { boundOf } from '../../estimates/summary.ts';
 import { count } from '../../selection/numbers.ts';
 import { constraintsOf } from '../../selection/constraints.ts';
+import {
+  formatMatchers,
+  isOnFrames,
+  parseMatchers,
+  withMatcher,
+  type Matcher,
+} from '../../selection/matchers.ts';
+import { nearTo } from '../../selection/near.ts';
 import { isLive, localMinute, rfc3339, roughly, secondsBack } from '../../selection/time.ts';
 import { Command } from '../Command.tsx';
+
+/** Values of a label among which near ones are looked for: the heaviest. */
+const VALUES = 500;
 
 interface Props {
   totals: Totals;
@@ -76,11 +87,16 @@ function NothingLeft({ totals, unit, place, go, status }: Props) {
     return samples > 0 ? [{ ...c, samples }] : [];
   });
   const bound = boundOf(totals, unit);
+  const unknown = useUnknownValues(place);
   const age = status?.latest ? (Date.parse(status.now) - Date.parse(status.latest)) / 1000 : null;
   return (
     <div className="state" role="status">
       <p className="sentence">No samples in this selection.</p>
-      {bound !== '' && <p>{bound}</p>}
+      {unknown.length > 0 ? (
+        unknown.map((u) => <UnknownValue key={u.matcher.label} {...u} place={place} go={go} />)
+      ) : (
+        <>{bound !== '' && <p>{bound}</p>}</>
+      )}
       {culprits.map((c) => (
         <p key={c.what}>
           {c.what} excludes all samples: without it there{' '}
@@ -107,6 +123,60 @@ function NothingLeft({ totals, unit, place, go, status }: Props) {
         </p>
       )}
     </div>
+  );
+}
+
+interface Unknown {
+  matcher: Matcher;
+  /** Values that are spelled like it. */
+  near: string[];
+}
+
+/** The filters on values that no profile of the time range has. */
+function useUnknownValues(place: Shown): Unknown[] {
+  const { asOf } = useAsOf();
+  const exact = (parseMatchers(place.select) ?? []).filter(
+    (m) => m.operator === '=' && m.value !== '' && !isOnFrames(m),
+  );
+  const time = { ...selectionOf({ ...defaultsOf(SELECTION), from: place.from, to: place.to }, asOf) };
+  const range = { ...time, event: place.event, campaign: place.campaign, limit: VALUES };
+  const labels = useQueries({
+    queries: exact.flatMap(({ label, value }) => [
+      questionOf('/api/v1/labels', { ...range, except: label }),
+      questionOf('/api/v1/labels', { ...range, except: label, find: value }),
+    ]),
+  });
+  return exact.flatMap((matcher, k) => {
+    const [all, found] = [labels[2 * k].data, labels[2 * k + 1].data];
+    if (all === undefined || found === undefined) return [];
+    const valuesOf = (answer: LabelsAnswer): string[] =>
+      answer.labels.flatMap((l) => (l.name === matcher.label ? l.values.map(({ value }) => value) : []));
+    const known = valuesOf(found);
+    if (known.includes(matcher.value)) return [];
+    return [{ matcher, near: nearTo(matcher.value, [...new Set([...known, ...valuesOf(all)])]) }];
+  });
+}
+
+function UnknownValue({ matcher, near, place, go }: Unknown & { place: Shown; go: GoShown }) {
+  const matchers = parseMatchers(place.select) ?? [];
+  return (
+    <p>
+      No {matcher.label} is called {matcher.value}
+      {near.length === 0 ? ' in this time range.' : '. Did you mean '}
+      {near.map((value, k) => (
+        <span key={value}>
+          {k > 0 && ' or '}
+          <button
+            type="button"
+            className="link"
+            onClick={() => go({ select: formatMatchers(withMatcher(matchers, { ...matcher, value })) })}
+          >
+            {value}
+          </button>
+        </span>
+      ))}
+      {near.length > 0 && '?'}
+    </p>
   );
 }
 
