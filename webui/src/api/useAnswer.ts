@@ -7,6 +7,7 @@
 import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { read, type AnswerOf, type GetRoute, type PathOf, type QueryOf } from './client.ts';
 import { ApiProblem } from './problem.ts';
+import { useKept } from './useKept.ts';
 
 const RETRIES = 2;
 
@@ -46,13 +47,14 @@ export function useAnswer<R extends GetRoute>(
   query: QueryOf<R>,
   { path, enabled = true, every }: Options<R> = {},
 ): UseQueryResult<AnswerOf<R>, Error> {
-  return useQuery<AnswerOf<R>, Error>({
+  const result = useQuery<AnswerOf<R>, Error>({
     ...questionOf(route, query, path),
     placeholderData: keepPreviousData,
     enabled,
     refetchInterval:
       typeof every === 'function' ? (question) => every(question.state.data) : (every ?? false),
   });
+  return useKept(result, query as object);
 }
 
 /** Every two seconds until the first capture is ingested, then every ten. */

@@ -11,7 +11,7 @@ import type { ExploreGo as Go } from '../app/usePlace.ts';
 import { count, coverage, percent } from '../selection/numbers.ts';
 import type { ExplorePlace as Place } from '../app/pages.ts';
 import { Segments } from '../ui/Segments.tsx';
-import { Failure } from '../ui/states/Failure.tsx';
+import { Answered, type Query } from '../ui/states/Answered.tsx';
 import { FlameSkeleton } from '../ui/states/Skeleton.tsx';
 import { FlameView } from './FlameView.tsx';
 import { Legend } from './Legend.tsx';
@@ -30,10 +30,7 @@ const COLOURS: Record<ColourBy, string> = {
 };
 
 /** The part of a query (`useFlameTree`) that the panel reads. */
-interface FlameQuery {
-  data: FlameAnswer<FlameSummary> | undefined;
-  error: Error | null;
-  refetch(): unknown;
+interface FlameQuery extends Query<FlameAnswer<FlameSummary>> {
   /**
    * Lighter frames are still being requested: a frame that is missing may come with them. Undefined if the query has
    * one answer only, without refinement.
@@ -58,13 +55,9 @@ export function FlamePanel({ flame, ...rest }: Props) {
   const { place, go } = rest;
   return (
     <section className="panel flame" aria-label="flame graph">
-      {flame.data ? (
-        <Graph answer={flame.data} refining={flame.refining} {...rest} />
-      ) : flame.error ? (
-        <Failure error={flame.error} retry={() => void flame.refetch()} place={place} go={go} />
-      ) : (
-        <FlameSkeleton />
-      )}
+      <Answered query={flame} skeleton={<FlameSkeleton />} what="the flame graph" shown={{ place, go }}>
+        {(answer) => <Graph answer={answer} refining={flame.refining} {...rest} />}
+      </Answered>
     </section>
   );
 }

@@ -10,6 +10,7 @@ import { STACK_FORMATS } from '../../app/ShareMenu.tsx';
 import { useAsOf } from '../../app/asOf.tsx';
 import { useKeys, type Keys } from '../../app/useKeys.ts';
 import { usePlace, type ExploreGo as Go } from '../../app/usePlace.ts';
+import { useKept } from '../../api/useKept.ts';
 import { unionOf } from '../../flame/union.ts';
 import { FlamePanel } from '../../flame-panel/FlamePanel.tsx';
 import { STEP_MATCH } from '../../flame-panel/FlameView.tsx';
@@ -54,12 +55,22 @@ export function ExplorePage() {
   const views = place.fn === 0 && !sandwich ? VIEWS : [...VIEWS, SANDWICH];
   const [intent, setIntent] = useState(false);
   const onIntent = useCallback(() => setIntent(true), []);
-  const table = useTable(place, hasTable, intent || place.find !== '' || place.sort !== '-self');
   const query = selectionOf(place, asOf);
-  const flame = useFlameTree(query, screen.width, place.node, {
-    enabled: hasFlame,
-    whole: sandwich || place.find !== '' || place.mark !== '',
+  const { by, sort, find: typed, regex } = place;
+  const table = useKept(useTable(place, hasTable, intent || place.find !== '' || place.sort !== '-self'), {
+    ...query,
+    by,
+    sort,
+    find: typed,
+    regex,
   });
+  const flame = useKept(
+    useFlameTree(query, screen.width, place.node, {
+      enabled: hasFlame,
+      whole: sandwich || place.find !== '' || place.mark !== '',
+    }),
+    query,
+  );
   const [split, setSplit] = usePreference<number>('table-width', SPLIT);
   const answer = (hasTable ? table.data?.answer : undefined) ?? (hasFlame ? flame.data?.head : undefined);
   const price = status.data?.price_per_core_hour ?? null;
