@@ -157,7 +157,7 @@ def test_the_call_graph_is_drawn_and_focused(visitor, fleet: IngestedFleet, engi
     page = opened(visitor, "/graph")
     node = page.locator(".graph-node", has_text="parse")
     expect(node).to_contain_text("self 20.00 %, total 46.67 %")
-    expect(page.locator(".graph-edge")).to_have_count(9)
+    expect(page.locator(".graph-edge")).to_have_count(8)
     node.focus()
     page.keyboard.press("Enter")
     expect(page).to_have_url(f"{visitor.server.url}/graph?focus_on={parse}")
