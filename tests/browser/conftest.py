@@ -19,6 +19,7 @@ from services.symbols.symbol_service import SymbolService
 from storage.archive import Archive
 from storage.database import open_engine
 from storage.query.query_engine import QueryEngine
+from symbolizer.source_text.text import SourceTexts
 from tests.access_records import access_of, login_url
 from tests.browser.ingested import IngestedFleet
 
@@ -90,7 +91,8 @@ def server(database_url: str, tmp_path: Path, built_pages: None) -> Iterator[Ser
     queries = QueryEngine(engine)
     listening = socket.create_server(("127.0.0.1", 0))
     state_dir = tmp_path / "state"
-    service = SymbolService(engine, Archive(str(tmp_path / "archive")))
+    archive = Archive(str(tmp_path / "archive"))
+    service = SymbolService(engine, archive, texts=SourceTexts(engine, archive, folder=tmp_path))
     app = create_app(
         queries,
         access_of(state_dir, [f"viewer:{VIEWER_TOKEN}"], engine),

@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import { useAnswer } from '../../api/useAnswer.ts';
 import { linkTo, SOURCE } from '../../app/pages.ts';
 import { percent } from '../../selection/numbers.ts';
+import { withoutFrameFilters } from '../../selection/lines.ts';
 import type { SelectionQuery } from '../../selection/selection.ts';
 import { Command } from '../../ui/Command.tsx';
 import { DataTable } from '../../ui/DataTable.tsx';
@@ -18,11 +19,13 @@ interface Props extends PanelProps {
 }
 
 export function HotLines({ fn, query, enabled, place, go }: Props) {
-  const answer = useAnswer('/api/v1/lines', { ...query, function_id: fn.id, limit: 20 }, { enabled });
+  const { query: narrowed, had } = withoutFrameFilters(query);
+  const answer = useAnswer('/api/v1/lines', { ...narrowed, function_id: fn.id, limit: 20 }, { enabled });
   return (
     <section className="panel" aria-label="hot lines">
       <h2>
         Hot lines
+        {had && <span className="note">in all stacks: filters on functions cannot narrow lines</span>}
         {answer.data !== undefined && answer.data.without_line > 0 && answer.data.itself.self > 0 && (
           <span className="note">
             {percent(answer.data.without_line / answer.data.itself.self, 1)} of its self is without a known

@@ -9,6 +9,7 @@ import { ROW_FORMATS } from '../../app/ShareMenu.tsx';
 import { useKeys, type Keys } from '../../app/useKeys.ts';
 import { groundOf } from '../../estimates/measure.ts';
 import { percent, plural } from '../../selection/numbers.ts';
+import { withoutFrameFilters } from '../../selection/lines.ts';
 import { selectionOf } from '../../selection/selection.ts';
 import { Segments } from '../../ui/Segments.tsx';
 import { Answered } from '../../ui/states/Answered.tsx';
@@ -27,7 +28,8 @@ export function FileSource({ binary, place, go }: SourceProps) {
   const { asOf } = useAsOf();
   const price = useStatus().data?.price_per_core_hour ?? null;
   const [as, setAs] = useState<'text' | 'lines'>('text');
-  const query = { ...selectionOf(place, asOf), file: place.path, binary, limit: LINES };
+  const narrowed = withoutFrameFilters(selectionOf(place, asOf));
+  const query = { ...narrowed.query, file: place.path, binary, limit: LINES };
   const lines = useAnswer('/api/v1/lines', query);
   const versions = lines.data?.versions ?? [];
   const version = chosenVersion(versions, place.version);
@@ -115,6 +117,9 @@ export function FileSource({ binary, place, go }: SourceProps) {
                 ))}
               </select>
             </label>
+          )}
+          {narrowed.had && (
+            <span className="note">in all stacks: filters on functions cannot narrow lines</span>
           )}
           {text.data && (
             <span className="note">

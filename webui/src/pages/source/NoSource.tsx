@@ -35,5 +35,6 @@ export function NoSource({ binaryKey, path, error, retry }: Props) {
 }
 
 function folderOf(path: string): string {
-  return path.slice(0, path.lastIndexOf('/')) || '.';
+  const end = path.lastIndexOf('/');
+  return end < 0 ? '.' : path.slice(0, end) || '/';
 }
