@@ -1,0 +1,3 @@
+export function SharedCodePage() {
+  return null;
+}
