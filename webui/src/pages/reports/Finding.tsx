@@ -8,18 +8,19 @@ import { LineChart } from '../../views/chart/LineChart.tsx';
 import { StackedShares } from '../../views/chart/StackedShares.tsx';
 import { basisOf, type Common } from './basis.ts';
 import { remediesOf } from './remedies.ts';
-import type { AnyReport, ChartData, Links, Remedy, Unavailable } from './report.ts';
+import type { AnyReport, ChartData, Links, Remedy, Unavailable, Used } from './report.ts';
 
 interface Props {
   report: AnyReport;
   answer: Common;
   campaign: string;
+  used: Used;
   links: Links;
 }
 
-export function Finding({ report, answer, campaign, links }: Props) {
+export function Finding({ report, answer, campaign, used, links }: Props) {
   const because = report.because ? report.because(answer) : (answer.because ?? null);
-  const remedies = [...remediesOf(answer, campaign), ...(report.missing?.(answer, links) ?? [])];
+  const remedies = [...remediesOf(answer, campaign), ...(report.missing?.(answer, links, used) ?? [])];
   const basis = [...(report.assumptions?.(answer) ?? []), ...basisOf(answer)];
   const chart = because ? null : report.chart(answer);
   const tables = report.tables(answer, links).filter((table) => table.rows.length > 0);
@@ -31,7 +32,7 @@ export function Finding({ report, answer, campaign, links }: Props) {
           <NoAnswer because={because} remedies={remedies} />
         ) : (
           <>
-            <p className="report-sentence">{report.sentence(answer)}</p>
+            <p className="report-sentence">{report.sentence(answer, used)}</p>
             {naive && <p className="report-naive">{naive}</p>}
           </>
         )}

@@ -12,10 +12,26 @@ interface Props {
   go: (change: Record<string, string>) => void;
 }
 
-export function ReportForm({ fields, place, used, known, go }: Props) {
+export function ReportForm(props: Props) {
+  const { fields, place } = props;
+  const advanced = fields.filter((field) => field.advanced);
   if (fields.length === 0) return null;
   return (
     <form className="report-form" aria-label="parameters" onSubmit={(event) => event.preventDefault()}>
+      <Fields {...props} fields={fields.filter((field) => !field.advanced)} />
+      {advanced.length > 0 && (
+        <details open={advanced.some(({ name, initial }) => place[name] !== initial)}>
+          <summary>More parameters</summary>
+          <Fields {...props} fields={advanced} />
+        </details>
+      )}
+    </form>
+  );
+}
+
+function Fields({ fields, place, used, known, go }: Props) {
+  return (
+    <div className="report-fields">
       {fields.map((field) => (
         <OneField
           key={field.name}
@@ -26,7 +42,7 @@ export function ReportForm({ fields, place, used, known, go }: Props) {
           onChange={(value) => go({ [field.name]: value })}
         />
       ))}
-    </form>
+    </div>
   );
 }
 

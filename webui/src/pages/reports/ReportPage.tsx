@@ -83,7 +83,13 @@ function OneReport({ report }: { report: AnyReport }) {
           shown={{ place, go: go as GoShown }}
         >
           {(data) => (
-            <Finding report={report} answer={data as Common} campaign={place.campaign} links={links} />
+            <Finding
+              report={report}
+              answer={data as Common}
+              campaign={place.campaign}
+              used={values}
+              links={links}
+            />
           )}
         </Answered>
       )}

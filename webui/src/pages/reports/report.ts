@@ -49,6 +49,8 @@ export interface Field {
   required?: boolean;
   /** Of many characters. */
   wide?: boolean;
+  /** Shown after a click only: few questions need it. */
+  advanced?: boolean;
 }
 
 export type ChartData =
@@ -82,6 +84,9 @@ export interface Remedy {
   link?: { href: string; text: string };
 }
 
+/** The report's own parameters as sent, by the API's names. */
+export type Used = Readonly<Record<string, string>>;
+
 export interface Report<Answer> {
   /** The last part of the page's path. */
   kind: string;
@@ -99,7 +104,7 @@ export interface Report<Answer> {
   readsFleet?: false;
   fields: readonly Field[];
   /** The answer in one sentence, with its interval. */
-  sentence(answer: Answer): string;
+  sentence(answer: Answer, used: Used): string;
   /** What the usual simple estimate says, if the answer has one. */
   naive?(answer: Answer): string | null;
   chart(answer: Answer): ChartData | null;
@@ -107,7 +112,7 @@ export interface Report<Answer> {
   /** What the answer rests on, besides inputs, left out profiles, limits and coefficients (basis.ts). */
   assumptions?(answer: Answer): readonly string[];
   /** What brings a missing input, besides what remedies.ts finds. */
-  missing?(answer: Answer, links: Links): readonly Remedy[];
+  missing?(answer: Answer, links: Links, used: Used): readonly Remedy[];
   /** The reason why there is no answer; default: the answer's `because`. */
   because?(answer: Answer): Unavailable | null;
 }

@@ -35,7 +35,7 @@ export function StackedShares({ label, times, layers }: StackedSharesData) {
       label={label}
       summary={summaryOf(label, times, shown)}
       legend={[
-        ...shown.map(({ name }, k) => ({ name: name || 'not known', style: `s${k + 1}` })),
+        ...shown.map(({ name }, k) => ({ name: `${k + 1} ${name || 'not known'}`, style: `s${k + 1}` })),
         { name: 'others', style: 'others' },
       ]}
       heads={['from', ...layers.map(({ name }) => name || 'not known')]}
@@ -113,8 +113,9 @@ interface NamesProps {
   y: (value: number) => number;
 }
 
-/** A layer's name where the layer is highest, so that colour is not the only mark. */
+/** A layer's number in the legend, where the layer is highest: colour is not the only mark. */
 function Names({ layers, left, step, steps, y }: NamesProps) {
+  if (step < 9) return null;
   return layers.map(({ name }, k) => {
     let best = { height: 0, middle: 0, at: 0 };
     for (let t = 0; t < steps; t++) {
@@ -123,12 +124,11 @@ function Names({ layers, left, step, steps, y }: NamesProps) {
       const height = y(below) - y(below + value);
       if (height > best.height) best = { height, middle: y(below + value / 2), at: t };
     }
-    if (best.height < 14 || name === '') return null;
+    if (best.height < 13) return null;
     const x = left + (best.at + 0.5) * step;
-    const anchor = best.at < steps / 6 ? 'start' : best.at > (5 * steps) / 6 ? 'end' : 'middle';
     return (
-      <text key={name} className="layer-name" x={x} y={best.middle + 4} textAnchor={anchor}>
-        {name}
+      <text key={name} className="layer-name" x={x} y={best.middle + 4} textAnchor="middle">
+        {k + 1}
       </text>
     );
   });

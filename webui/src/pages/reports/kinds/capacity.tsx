@@ -4,7 +4,7 @@ import { absolute } from '../../../selection/time.ts';
 import { figure, NUMBER, RATIO, REQUESTS, SHARE, write } from '../../../views/chart/quantity.ts';
 import { countColumn, figureColumn, nameColumn, numberColumn, textColumn } from '../columns.tsx';
 import { all, few, shortPlatform } from '../phrases.ts';
-import type { Field, Report, Schemas } from '../report.ts';
+import type { Field, Remedy, Report, Schemas, Used } from '../report.ts';
 import { hourly } from '../steps.ts';
 
 /** An overlap coefficient in the middle of what platforms have; the answer names it as assumed. */
@@ -17,9 +17,25 @@ const COEFFICIENT: Field = {
   initial: ASSUMED,
 };
 
-function assumedOf(coefficients: readonly Schemas['Coefficient'][]): string {
-  const values = [...new Set(coefficients.filter((c) => !c.measured).map((c) => c.value))];
-  return values.length === 0 ? '' : ` This assumes an overlap coefficient of ${values.join(', ')}.`;
+function assumedOf(used: Used): string {
+  const { coefficient } = used;
+  return coefficient
+    ? ` Platforms without a measured overlap coefficient are assumed to have ${coefficient}.`
+    : '';
+}
+
+/** The answer lists measured coefficients only. */
+function calibration(
+  { coefficients }: { coefficients: readonly Schemas['Coefficient'][] },
+  used: Used,
+): Remedy[] {
+  if (!used['coefficient'] || coefficients.some((c) => c.measured)) return [];
+  return [
+    {
+      text: 'No coefficient is measured. Measure it on a quiet machine (HOST) of each platform:',
+      command: 'fleetprof calibrate smt HOST',
+    },
+  ];
 }
 
 const APU: Report<Schemas['ApuAnswer']> = {
@@ -45,7 +61,7 @@ const APU: Report<Schemas['ApuAnswer']> = {
     },
     COEFFICIENT,
   ],
-  sentence({ by, rows, coefficients }) {
+  sentence({ by, rows }, used) {
     const said =
       by === 'application'
         ? rows.map(
@@ -53,7 +69,7 @@ const APU: Report<Schemas['ApuAnswer']> = {
               `${r.value} uses ${figure(r.per_cpu_second, RATIO)} core-seconds of capacity for a second of CPU time`,
           )
         : rows.map((r) => `${shortPlatform(r.value)}: ${figure(r.apu, SHARE)} of the capacity is used`);
-    return `${few(said)}.${assumedOf(coefficients)}`;
+    return `${few(said)}.${assumedOf(used)}`;
   },
   naive({ by, rows }) {
     const [first] = rows;
@@ -132,6 +148,7 @@ const APU: Report<Schemas['ApuAnswer']> = {
       },
     ];
   },
+  missing: (answer, _links, used) => calibration(answer, used),
   assumptions: ({ hardware_because, hardware_used }) => [
     `${count(hardware_used)} profiles also have an APU by cycle counters.`,
     ...(hardware_because ? [hardware_because.detail] : []),
@@ -160,6 +177,7 @@ const CAPACITY: Report<Schemas['CapacityAnswer']> = {
     { name: 'step', label: 'Length of a step', help: 'Counted from midnight UTC: 1h, 10m.', initial: '1h' },
     {
       name: 'full',
+      advanced: true,
       label: 'Full at',
       help: 'Load at which no more requests are served, 0 to 1.',
       initial: '1',
@@ -168,13 +186,13 @@ const CAPACITY: Report<Schemas['CapacityAnswer']> = {
   ],
   // The load of each step is an answer, too.
   because: ({ because, rows }) => (rows.length === 0 ? because : null),
-  sentence({ by_apu, by_hardware, rows, coefficients }) {
+  sentence({ by_apu, by_hardware, rows }, used) {
     const best = by_hardware.limit ? by_hardware : by_apu;
     if (best.limit)
-      return `These machines serve ${figure(best.limit, REQUESTS)}, by APU${best.curved ? '; but the points bend, so the limit is not reliable' : ''}.${assumedOf(coefficients)}`;
+      return `These machines serve ${figure(best.limit, REQUESTS)}, by APU${best.curved ? '; but the points bend, so the limit is not reliable' : ''}.${assumedOf(used)}`;
     const loads = rows.flatMap((r) => (r.apu ? [r.apu.value] : []));
     if (loads.length === 0) return by_apu.because?.detail ?? 'No step has a load.';
-    return `The load is between ${write(Math.min(...loads), SHARE)} and ${write(Math.max(...loads), SHARE)} by APU; with request rates this report says how many requests the machines can serve.${assumedOf(coefficients)}`;
+    return `The load is between ${write(Math.min(...loads), SHARE)} and ${write(Math.max(...loads), SHARE)} by APU; with request rates this report says how many requests the machines can serve.${assumedOf(used)}`;
   },
   naive: ({ by_utilisation }) =>
     by_utilisation.limit ? `CPU utilisation promises ${figure(by_utilisation.limit, REQUESTS)}.` : null,
@@ -256,10 +274,11 @@ const CAPACITY: Report<Schemas['CapacityAnswer']> = {
         ? `${name}: ${count(f.observations ?? 0)} observations, R² ${write(f.r2 ?? 0, RATIO)}; the largest observed rate is ${write(f.reach ?? 0, SHARE)} of the limit.`
         : `${name}: ${f.because?.detail ?? 'no forecast.'}`,
     ),
-  missing: ({ by_apu }) =>
-    by_apu.limit
-      ? []
+  missing: (answer, _links, used) =>
+    answer.by_apu.limit
+      ? calibration(answer, used)
       : [
+          ...calibration(answer, used),
           {
             text: 'Give the request rates of at least 8 steps above, or let the command read them from Prometheus:',
             command: 'fleetprof report capacity --help',
@@ -320,20 +339,27 @@ const MACHINE_TYPES: Report<Schemas['MachineTypesAnswer']> = {
     COEFFICIENT,
     {
       name: 'old_rates',
+      advanced: true,
       label: 'Old request rates',
       help: 'Requests per second of one machine by step. Empty: equal traffic is assumed.',
       initial: '',
     },
-    { name: 'new_rates', label: 'New request rates', help: 'Likewise, for the new type.', initial: '' },
+    {
+      name: 'new_rates',
+      advanced: true,
+      label: 'New request rates',
+      help: 'Likewise, for the new type.',
+      initial: '',
+    },
   ],
-  sentence({ apu_ratio, price_ratio, by_apu, stress_test, rows, coefficients }) {
+  sentence({ apu_ratio, price_ratio, by_apu, stress_test, rows }, used) {
     if (!apu_ratio) return 'There is no figure by APU.';
     const [old, fresh] = rows.map((r) => shortPlatform(r.platform));
     const verdict =
       by_apu === 'unclear'
         ? 'the interval contains the ratio of the prices, so it is unclear which type is cheaper'
         : `the ${by_apu} type costs less for the same work`;
-    return `By APU, one ${fresh ?? 'new machine'} replaces ${figure(apu_ratio, RATIO)} of ${old ?? 'the old type'} at ${write(price_ratio ?? 1, RATIO)} times the price: ${verdict}.${stress_test ? ' A stress test must decide.' : ''}${assumedOf(coefficients)}`;
+    return `By APU, one ${fresh ?? 'new machine'} replaces ${figure(apu_ratio, RATIO)} of ${old ?? 'the old type'} at ${write(price_ratio ?? 1, RATIO)} times the price: ${verdict}.${stress_test ? ' A stress test must decide.' : ''}${assumedOf(used)}`;
   },
   naive: ({ utilisation_ratio, by_utilisation }) =>
     utilisation_ratio
@@ -374,6 +400,7 @@ const MACHINE_TYPES: Report<Schemas['MachineTypesAnswer']> = {
       ],
     },
   ],
+  missing: (answer, _links, used) => calibration(answer, used),
   assumptions: ({ basis, apu_basis, apu_because, utilisation_because }) => [
     basis === 'equal_traffic'
       ? 'Both types are assumed to get equally many requests per machine.'

@@ -24,24 +24,28 @@ const FREQUENCY_FIELDS: readonly Field[] = [
   },
   {
     name: 'base_mhz',
+    advanced: true,
     label: 'Base frequency (MHz)',
     help: 'Slowdowns are relative to it. Empty: the mean of the observed frequencies; of timed runs the highest.',
     initial: '',
   },
   {
     name: 'mhz',
+    advanced: true,
     label: 'Frequencies (MHz)',
     help: 'Separated by commas. Empty: from the base to half of it.',
     initial: '',
   },
   {
     name: 'memory_mhz',
+    advanced: true,
     label: 'Memory now (MHz)',
     help: 'Frequency of the memory during the measurement.',
     initial: '',
   },
   {
     name: 'memory_target_mhz',
+    advanced: true,
     label: 'Memory then (MHz)',
     help: 'Also predict for this frequency of the memory.',
     initial: '',

@@ -18,6 +18,7 @@ const target = (what: string): Field => ({
 const TRAINING: readonly Field[] = [
   {
     name: 'platform',
+    advanced: true,
     label: 'Platform',
     help: 'Of the chips. Empty: the one with most profiles of the application.',
     initial: '',
@@ -25,12 +26,14 @@ const TRAINING: readonly Field[] = [
   },
   {
     name: 'peak_gbs',
+    advanced: true,
     label: 'Memory’s peak (GB/s)',
     help: 'Of a chip. Empty: measured, or the largest observed.',
     initial: '',
   },
   {
     name: 'experiments',
+    advanced: true,
     label: 'Experiments',
     help: 'Uploaded runs that train the model. Empty: the fleet’s profiles.',
     initial: '',
@@ -80,6 +83,7 @@ const INTERFERENCE: Report<Schemas['InterferenceAnswer']> = {
     },
     {
       name: 'cores',
+      advanced: true,
       label: 'Its own cores',
       help: 'That it keeps busy in the mix. Empty: its average.',
       initial: '',

@@ -79,7 +79,7 @@ const RATIOS: Report<Schemas['RatioAnswer']> = {
         { value: '1d', text: 'by day' },
       ],
     },
-    { name: 'limit', label: 'Rows', help: 'At most.', initial: '100' },
+    { name: 'limit', advanced: true, label: 'Rows', help: 'At most.', initial: '100' },
   ],
   sentence({ rows, unit }) {
     const known = rows.filter((r) => r.ratio);
@@ -236,12 +236,14 @@ const AFFINITY: Report<Schemas['AffinityAnswer']> = {
     },
     {
       name: 'floor',
+      advanced: true,
       label: 'Floor',
       help: 'Smallest share of an application’s work that must stay on a platform.',
       initial: '0',
     },
     {
       name: 'largest_share',
+      advanced: true,
       label: 'Largest share',
       help: 'Of an application on one platform, for availability.',
       initial: '1',
@@ -258,6 +260,7 @@ const AFFINITY: Report<Schemas['AffinityAnswer']> = {
     },
     {
       name: 'applications',
+      advanced: true,
       label: 'Applications',
       help: 'At most, those with most work first.',
       initial: '50',

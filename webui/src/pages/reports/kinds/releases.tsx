@@ -57,7 +57,7 @@ const COMPOSITION: Report<Schemas['CompositionAnswer']> = {
         { value: '1d', text: '1 day' },
       ],
     },
-    { name: 'limit', label: 'Values', help: 'At most.', initial: '10' },
+    { name: 'limit', advanced: true, label: 'Values', help: 'At most.', initial: '10' },
   ],
   sentence({ rows, rows_total, by }) {
     const changed = rows.filter((r) => r.change);
@@ -130,6 +130,7 @@ const LOAD_TEST: Report<Schemas['LoadTestAnswer']> = {
     },
     {
       name: 'base_select',
+      advanced: true,
       label: 'Production’s filters',
       help: 'Such as {cluster="prod"}. Empty: those of the selection.',
       initial: '',
