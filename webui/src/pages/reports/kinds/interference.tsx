@@ -90,9 +90,9 @@ const INTERFERENCE: Report<Schemas['InterferenceAnswer']> = {
     },
     ...TRAINING,
   ],
-  sentence({ target: name, mix, baseline, mixes }) {
+  sentence({ target: name, mix, baseline, mixes }, used) {
     if (mix?.degradation)
-      return `Beside this mix ${name} takes ${figure(mix.degradation, SHARE)} longer${mix.extrapolated ? '; no profile had such pressure, so this is extrapolated' : ''}.`;
+      return `Beside ${used['beside'] ?? 'this mix'} ${name} takes ${figure(mix.degradation, SHARE)} longer${mix.extrapolated ? '; no profile had such pressure, so this is extrapolated' : ''}.`;
     return `In ${count(mixes)} profiles beside others ${name} takes ${baseline === null ? 'an unknown time' : write(baseline, SHARE)} longer on average.${mix?.because ? ` For the mix there is no prediction: ${mix.because.detail}` : ''}`;
   },
   naive: ({ baseline, error, baseline_error }) =>

@@ -210,6 +210,9 @@ const SIDE_BY_SIDE: Report<Schemas['SideAnswer']> = {
   ],
 };
 
+/** Pairs of an application and a platform that the table has. */
+const PAIRS = 40;
+
 const AFFINITY: Report<Schemas['AffinityAnswer']> = {
   kind: 'affinity',
   group: 'Platforms',
@@ -330,7 +333,8 @@ const AFFINITY: Report<Schemas['AffinityAnswer']> = {
     },
     {
       label: 'Today',
-      rows: present,
+      rows: present.slice(0, PAIRS),
+      total: present.length,
       keyOf: (r: Schemas['Present']) => JSON.stringify([r.application, r.platform]),
       columns: [
         nameColumn<Schemas['Present']>(
