@@ -26,6 +26,12 @@ const ROUTES: readonly { page: PageOf; Component: ComponentType }[] = [
   route(pages.GRAPH, async () => (await import('../pages/graph/GraphPage.tsx')).GraphPage),
   route(pages.ASM, async () => (await import('../pages/asm/AsmPage.tsx')).AsmPage),
   route(pages.SOURCE, async () => (await import('../pages/source/SourcePage.tsx')).SourcePage),
+  route(pages.REPORTS, async () => (await import('../pages/reports/ReportsPage.tsx')).ReportsPage),
+  route(pages.REPORT, async () => (await import('../pages/reports/ReportPage.tsx')).ReportPage),
+  route(
+    pages.SHARED_CODE,
+    async () => (await import('../pages/shared-code/SharedCodePage.tsx')).SharedCodePage,
+  ),
   route(pages.SYMBOLS, async () => (await import('../pages/symbols/SymbolsPage.tsx')).SymbolsPage),
 ];
 

@@ -26,7 +26,7 @@ export type Sort = (typeof SORTS)[number];
 
 const MEASURE = { measure: choice(MEASURES, 'share') };
 /** Parameters of a page that shows a selection. */
-const SHOWN = { ...SELECTION, ...MEASURE };
+export const SHOWN = { ...SELECTION, ...MEASURE };
 /** Search within the page, in rows and frames. */
 const FIND = { find: text(), regex: flag() };
 /** Key of the frame that a flame graph is zoomed to (flame/identity.ts), and its direction. */
@@ -39,7 +39,7 @@ const FLAME = {
 export const EXPLORE_VIEWS = ['table', 'both', 'flame', 'sandwich'] as const;
 export const COMPARE_VIEWS = ['table', 'flame', 'graph', 'lines'] as const;
 
-function page<P extends Params>(path: string, params: P): PageOf<P> {
+export function page<P extends Params>(path: string, params: P): PageOf<P> {
   return { path, params };
 }
 
@@ -95,11 +95,8 @@ export const RELEASE = page('/releases/:app', SHOWN);
 export const CHANGES = page('/changes', { ...SHOWN, by: text('function') });
 export const SHARED_CODE = page('/shared-code', { ...SHOWN, saving: integer(20, 1, 100), find: text() });
 export const REPORTS = page('/reports', SHOWN);
-export const REPORT = page('/reports/:kind', {
-  ...SHOWN,
-  /** The report's own parameters, by the API's names, as a query string. */
-  q: text(),
-});
+/** Each kind adds its own parameters (pages/reports/report.ts). */
+export const REPORT = page('/reports/:kind', SHOWN);
 /** Whether a profile is reliable as a whole, and what more profiles would improve. */
 export const RELIABILITY = page('/reports/reliability', { ...SHOWN, by: text('function') });
 export const MACHINES = page('/machines', {
