@@ -30,6 +30,7 @@ from services.commands import (
     simulate,
     status,
     symbols,
+    tokens,
     up,
     url,
     visit,
@@ -70,6 +71,7 @@ app.add_typer(calibrate.app, name="calibrate", rich_help_panel="The fleet")
 app.add_typer(experiments.app, name="experiments", rich_help_panel="The fleet")
 app.add_typer(captures.app, name="captures", rich_help_panel="The fleet")
 app.add_typer(certs.app, name="certs", rich_help_panel="The fleet")
+app.add_typer(tokens.app, name="tokens", rich_help_panel="The fleet")
 app.command("simulate", rich_help_panel="The fleet")(simulate.simulate)
 app.command("collector", rich_help_panel="Processes")(collector.collector)
 app.command("worker", rich_help_panel="Processes")(worker.worker)

@@ -8,7 +8,8 @@ ServiceError
 ├── NoRates             user: the source of request rates provides none
 ├── BackupFailed        operator: a dump or restore failed; the text contains PostgreSQL's message
 ├── AlreadyRunning      user: another `fleetprof up` holds this state directory
-└── NotRunning          user: start `fleetprof up` first, or give an address
+├── NotRunning          user: start `fleetprof up` first, or give an address
+└── ApiRefused          user: the API at FLEETPROF_URL refused; the text is its sentence
 """
 
 
@@ -46,3 +47,12 @@ class AlreadyRunning(ServiceError):
 
 class NotRunning(ServiceError):
     """No process responds at the expected address."""
+
+
+class ApiRefused(ServiceError):
+    """A remote API answered with a problem, or not at all."""
+
+    def __init__(self, message: str, status: int) -> None:
+        """`status` is HTTP's; 0: no HTTP answer."""
+        super().__init__(message)
+        self.status = status

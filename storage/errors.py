@@ -12,10 +12,14 @@
     │   ├── UnknownMachine          user: name a machine of the inventory
     │   ├── UnknownCampaign         user: name a campaign
     │   ├── UnknownExperiments      user: name a set of experiments
+    │   ├── UnknownToken            user: name an API token
+    │   ├── UnknownView             user: name a saved view
     │   └── UnknownVisit            developer: the visit row must be written first
     ├── MachineExists               user: choose another name, or replace it
     ├── ExperimentsExist            user: choose another name, or replace them
     ├── TooManyExperiments          operator: remove unused sets
+    ├── NameTaken                   user: choose another name
+    ├── TooManyRows                 operator: remove unused tokens, views or prices
     ├── VisitEnded                  developer: a capture must be recorded before its visit is finished
     ├── ArchiveError
     │   ├── ArchiveUnavailable      operator: check the archive's URL, rights and disk
@@ -92,6 +96,14 @@ class UnknownExperiments(Unknown):
     """No set of experiments has this name."""
 
 
+class UnknownToken(Unknown):
+    """No API token has this name."""
+
+
+class UnknownView(Unknown):
+    """No saved view has this id."""
+
+
 class UnknownVisit(Unknown):
     """No visit has this id."""
 
@@ -106,6 +118,14 @@ class ExperimentsExist(StorageError):
 
 class TooManyExperiments(StorageError):
     """The maximum number of sets is reached."""
+
+
+class NameTaken(StorageError):
+    """Another token or view has this name."""
+
+
+class TooManyRows(StorageError):
+    """The maximum number of tokens, views or prices is reached."""
 
 
 class VisitEnded(StorageError):

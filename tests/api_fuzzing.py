@@ -34,7 +34,6 @@ from schemathesis.specs.openapi.checks import (
 from sqlalchemy import Connection, Engine
 
 from services.api.app import create_app
-from services.api.auth import Access, parse_tokens
 from services.data_api.stream_service import StreamService
 from services.data_api.streams import Streams
 from services.disassembly.service import DisassemblyService
@@ -45,6 +44,7 @@ from storage.archive import Archive
 from storage.database import open_engine
 from storage.migrate import upgrade
 from storage.query.query_engine import QueryEngine
+from tests.access_records import access_of
 from tests.fact_writer import FactWriter
 
 BASE = "http://127.0.0.1:7070"
@@ -171,8 +171,8 @@ def _told(wrong: BaseException) -> str:
 def whole_app(
     engine: Engine, folder: Path, *, viewer: str = "a-viewers-token-000000", with_data: bool = True
 ) -> Iterator[tuple[FastAPI, Mapping[str, str]]]:
-    """The app with all its routes over this store, which gets a little data, and what an operator's requests carry."""
-    token = "an-operators-token-000000"
+    """The app with all its routes over this store, which gets a little data, and what an administrator's requests carry."""
+    token = "an-administrators-token-000000"
     if with_data:
         with engine.begin() as connection:
             _write(connection)
@@ -182,7 +182,7 @@ def whole_app(
         yield (
             create_app(
                 queries,
-                Access(folder / "state", parse_tokens([f"operator:{token}", f"viewer:{viewer}"])),
+                access_of(folder / "state", [f"admin:{token}", f"viewer:{viewer}"]),
                 static=folder / "static",
                 symbols=SymbolService(engine, archive, largest_bytes=1 << 20),
                 # A stream that follows ends with its first sign of life: who asks here waits for the end.
@@ -190,6 +190,7 @@ def whole_app(
                 uploads=folder / "uploads",
                 fleet=FleetService(engine),
                 instructions=DisassemblyService(queries, archive),
+                shared=engine,
             ),
             {"Authorization": f"Bearer {token}"},
         )

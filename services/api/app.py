@@ -1,7 +1,7 @@
 """The web application: its routes and the middleware around them."""
 
 from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from importlib.metadata import version
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 
 from anyio import CapacityLimiter, create_task_group, sleep, to_thread
 from fastapi import FastAPI
+from sqlalchemy import Engine
 from starlette.datastructures import Headers
 from starlette.middleware.gzip import (
     DEFAULT_EXCLUDED_CONTENT_TYPES,
@@ -18,6 +19,9 @@ from starlette.middleware.gzip import (
 )
 from starlette.types import Receive, Scope, Send
 
+from services.access.price_service import PriceService
+from services.access.token_service import TokenService
+from services.access.view_service import ViewService
 from services.api import problems
 from services.api.auth import Access
 from services.api.experiments import experiments_router
@@ -27,13 +31,17 @@ from services.api.formats.accept import GZIP, accept_encoding, accepted_codings
 from services.api.health import health_router
 from services.api.malloc_trim import MallocTrimmer
 from services.api.metrics import Metrics
-from services.api.pages import STATIC, login_router, ui_router
+from services.api.pages import STATIC, ui_router
+from services.api.price_routes import prices_router
 from services.api.request_auth import SessionRenewal
 from services.api.request_limits import RequestLimits
 from services.api.request_log import RequestLog
 from services.api.response_cache import ResponseCache
 from services.api.routes import api_router
+from services.api.sign_in import sign_in_router
 from services.api.symbols import CONCURRENT_INSPECTIONS, LARGEST_SOURCES, symbols_router
+from services.api.token_routes import tokens_router
+from services.api.view_routes import views_router
 from services.data_api.http_routes import data_router
 from services.data_api.stream_service import StreamService
 from services.disassembly.service import DisassemblyService
@@ -119,6 +127,7 @@ def create_app(
     fleet: FleetService | None = None,
     cache: ResponseCache | None = None,
     instructions: DisassemblyService | None = None,
+    shared: Engine | None = None,
 ) -> FastAPI:
     """Build the application over these queries. The caller closes them.
 
@@ -128,7 +137,8 @@ def create_app(
     `inspections`: uploads that are inspected at a time. `connections`: the number of database connections in use, for
     the metrics. `data`: the data API's streams; None: its routes are missing. `experiments`: uploaded experiments;
     None: their routes are missing. `fleet`: operators' changes; None: their routes are missing. `cache`: of responses;
-    None: no response is cached. `instructions`: of functions; None: their route is missing.
+    None: no response is cached. `instructions`: of functions; None: their route is missing. `shared`: the database of API
+    tokens, saved views and prices; None: their routes are missing.
     """
     cache = cache or ResponseCache(0, ttl_s=0.0)
     metrics = Metrics(
@@ -157,8 +167,12 @@ def create_app(
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         # Before the first request: without the file a query reads every stack that it needs from the database.
         mapped = await warm()
+        # Before the first request: without the records of sign-in it would be refused.
+        with suppress(StorageError):
+            await to_thread.run_sync(access.records.refresh)
         async with create_task_group() as tasks:
             tasks.start_soon(malloc_trimmer.trim_periodically)
+            tasks.start_soon(access.records.refresh_periodically)
             if not mapped:
                 tasks.start_soon(warm_later)
             yield
@@ -200,7 +214,11 @@ def create_app(
     if data is not None:
         app.include_router(data_router(data, access))
     app.include_router(health_router(queries, metrics, access))
-    app.include_router(login_router(access))
+    app.include_router(sign_in_router(access))
+    if shared is not None:
+        app.include_router(tokens_router(TokenService(shared, access.records.refresh), access))
+        app.include_router(views_router(ViewService(shared), access))
+        app.include_router(prices_router(PriceService(shared, price_per_core_hour), access))
     app.include_router(ui_router(static))
     # The middleware added last is the outermost.
     app.add_middleware(

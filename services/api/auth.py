@@ -1,103 +1,127 @@
-"""Authentication of callers: one-time login links, the sessions that they open, and Bearer tokens.
+"""Authentication of callers: login links, the sessions that they open, and Bearer tokens.
 
-One secret signs links and sessions. It lies in the state directory, and only its user can read it. So a command of the
-same user can make a link without calling the API, sessions outlive a restart, and removing the file ends them all.
+One secret signs links and sessions: that of the state directory, which only its user can read, or that of
+FLEETPROF_SESSION_SECRET_FILE, which all replicas of the API share. Sessions outlive a restart, and replacing the secret
+ends them all.
 
-    link     /login?token=<expiry>.<nonce>.<signature>                   works once and opens a session
-    session  a cookie and its binding (services.api.sessions)
-    token    Authorization: Bearer <token>                               from the settings
+    link     /login?token=…                     works once and opens a session (services.api.login_links)
+    session  a cookie and its binding           (services.api.sessions)
+    token    Authorization: Bearer <token>      of the settings or of the database (services.api.tokens)
+
+A session that a token opened, or a link of that token, has at most the token's role, and ends when the token expires or
+is removed.
 """
 
 import hmac
-import secrets
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import IntEnum
-from hashlib import sha256
-from pathlib import Path
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
-from services.api.sessions import SESSION_SECONDS, Halves, Sessions
-from services.api.signing import Marks, secret_of, signed, verified
-from services.errors import SettingsProblem
+from services.api.access_records import RecordCopy
+from services.api.login_links import LoginRefused, new_link, read_link
+from services.api.sessions import LONGEST_SECONDS, Halves, Session, Sessions
+from services.api.signing import signature
+from services.api.tokens import BearerToken, Role, digest_of_token, of_record
+from storage.access.api_tokens import ApiToken
 
-LOGIN_SECONDS = 12 * 3600
-"""An unused link expires after this time."""
-SHORTEST_TOKEN = 16
-"""Characters of a Bearer token. Shorter ones can be guessed."""
-
-
-class Role(IntEnum):
-    """What a caller may do. Each role includes the lower ones."""
-
-    VIEWER = 1
-    OPERATOR = 2
-    ADMIN = 3
-
-
-class LoginRefused(Exception):
-    """A link opens no session. The text is the reason, a sentence."""
+_SOURCE_CHARACTERS = 22
+"""Of the text that identifies a token in sessions: 132 bits of a signature, from which nobody can test guesses of the
+token without the secret."""
 
 
 @dataclass(frozen=True, slots=True)
-class BearerToken:
-    """A token of the settings. Only its digest is stored."""
-
-    role: Role
-    digest: bytes
+class _Known:
+    token: BearerToken
+    source: str
 
 
 class Access:
-    """Determines callers' roles. Safe to share between threads and, through the state directory, processes."""
+    """Determines callers' roles. Safe to share between threads."""
 
-    def __init__(self, state_dir: Path, tokens: Iterable[BearerToken] = ()) -> None:
-        """Creates the secret if the state directory has none."""
-        self._secret = secret_of(state_dir)
-        self._spent = Marks(state_dir / "spent-logins", 2 * LOGIN_SECONDS)
-        self.sessions = Sessions(state_dir, self._secret)
-        self._tokens = tuple(tokens)
+    def __init__(
+        self,
+        secret: bytes,
+        records: RecordCopy,
+        tokens: Iterable[BearerToken] = (),
+        *,
+        link_command: str | None = None,
+    ) -> None:
+        """`tokens` are those of the settings.
 
-    def open_session(self, token: str) -> Halves:
-        """Open a session and spend the link's token. Raises LoginRefused."""
-        fields = verified(self._secret, "login", token, 2)
-        if fields is None:
-            raise LoginRefused("This login link is not valid for this fleetprof.")
-        expiry, nonce = fields
-        if int(expiry) < time.time():
-            raise LoginRefused("This login link has expired.")
-        if not self._spent.make(nonce):
+        `link_command` prints a login link on this machine; None: only a caller with a token can make one.
+        """
+        self._secret = secret
+        self.records = records
+        self.sessions = Sessions(secret, records)
+        self.link_command = link_command
+        self._of_settings = tuple(_Known(token, self._source_of(token)) for token in tokens)
+        self._recorded: tuple[tuple[ApiToken, ...], tuple[_Known, ...]] = ((), ())
+
+    def open_by_link(self, link_token: str) -> Halves:
+        """Open a session and spend the link. Raises LoginRefused, StorageError."""
+        link = read_link(self._secret, link_token)
+        role, longest_s = link.role, LONGEST_SECONDS
+        if link.source:
+            maker = self._token_of_source(link.source)
+            if maker is None:
+                raise LoginRefused("The API token that made this login link is no longer valid.")
+            role, longest_s = min(role, maker.role), _longest_of(maker)
+        if not self.records.spend_link(link.nonce, datetime.fromtimestamp(link.expires_at, UTC)):
             raise LoginRefused("This login link was already used. Each link works once.")
-        return self.sessions.open(Role.ADMIN.name.lower())
+        return self.sessions.open(role.word, link.source, longest_s=longest_s)
 
-    def own_session(self, seconds: int = SESSION_SECONDS) -> Halves:
-        """Open a viewer session of this length for requests of this user's own processes."""
-        return self.sessions.open(Role.VIEWER.name.lower(), longest_s=seconds)
+    def open_by_token(self, token: BearerToken) -> Halves:
+        """Open a session with the token's role."""
+        return self.sessions.open(token.role.word, self._source_of(token), longest_s=_longest_of(token))
 
-    def role_of_token(self, token: str) -> Role | None:
-        """The role of a Bearer token. Right and wrong tokens take equally long."""
-        digest = sha256(token.encode("utf-8", "surrogatepass")).digest()
-        roles = [known.role for known in self._tokens if hmac.compare_digest(known.digest, digest)]
-        return max(roles, default=None)
+    def link_by_token(self, token: BearerToken, role: Role) -> tuple[str, int]:
+        """Path of a new login link, and when it expires. The caller checks that the token has this role."""
+        return new_link(self._secret, role, self._source_of(token))
+
+    def find_session(self, cookie: str, binding: str) -> Session | None:
+        """The session of these two halves; None: they do not prove one, it has ended, or its token is not valid."""
+        session = self.sessions.find(cookie, binding)
+        if session is None or not session.source:
+            return session
+        opener = self._token_of_source(session.source)
+        if opener is None:
+            return None
+        return replace(session, role=min(Role[session.role.upper()], opener.role).word)
+
+    def find_token(self, token: str) -> BearerToken | None:
+        """The valid Bearer token of the highest role with this text. Right and wrong ones take equally long."""
+        digest = digest_of_token(token)
+        found = [
+            known.token
+            for known in self._known()
+            if hmac.compare_digest(known.token.digest, digest) and not known.token.has_expired
+        ]
+        best = max(found, key=lambda known: known.role, default=None)
+        if best is not None and best.token_id is not None:
+            self.records.note_use(best.token_id)
+        return best
+
+    def _token_of_source(self, source: str) -> BearerToken | None:
+        for known in self._known():
+            if known.source == source and not known.token.has_expired:
+                return known.token
+        return None
+
+    def _known(self) -> Iterable[_Known]:
+        rows = self.records.tokens
+        read, known = self._recorded
+        if read is not rows:  # the records were read again
+            known = tuple(_Known(token, self._source_of(token)) for token in map(of_record, rows))
+            self._recorded = rows, known
+        return (*self._of_settings, *known)
+
+    def _source_of(self, token: BearerToken) -> str:
+        return signature(self._secret, "source", token.digest.hex())[:_SOURCE_CHARACTERS]
 
 
-def mint_login_url(state_dir: Path, api_url: str) -> str:
-    """A link that opens one session; for the user who owns the state directory."""
-    fields = (str(int(time.time()) + LOGIN_SECONDS), secrets.token_urlsafe(18))
-    return f"{api_url.rstrip('/')}/login?token={signed(secret_of(state_dir), 'login', fields)}"
-
-
-def parse_tokens(texts: Iterable[str]) -> tuple[BearerToken, ...]:
-    """Tokens written as `role:token`. Raises SettingsProblem; its text never contains the token."""
-    found = []
-    for number, text in enumerate(texts, start=1):
-        role, colon, token = text.partition(":")
-        if not colon or role.upper() not in Role.__members__:
-            roles = ", ".join(name.lower() for name in Role.__members__)
-            raise SettingsProblem(f"FLEETPROF_API_TOKENS: entry {number} is not role:token. Roles: {roles}.")
-        if len(token) < SHORTEST_TOKEN:
-            raise SettingsProblem(
-                f"FLEETPROF_API_TOKENS: the token of entry {number} has fewer than {SHORTEST_TOKEN} "
-                "characters. Make one with `openssl rand -base64 24`."
-            )
-        found.append(BearerToken(Role[role.upper()], sha256(token.encode()).digest()))
-    return tuple(found)
+def _longest_of(token: BearerToken) -> int:
+    """Longest session in seconds that this token may open."""
+    if token.expires_at is None:
+        return LONGEST_SECONDS
+    return max(0, min(LONGEST_SECONDS, int(token.expires_at - time.time())))

@@ -11,13 +11,13 @@ from fastapi import Path as PathParameter
 from pydantic import Field
 
 from services.api.api_model import ApiModel, Json
-from services.api.auth import Access, Role
+from services.api.auth import Access
 from services.api.body import body_as_file
-from services.api.caller_name import caller_name
 from services.api.encoded_response import as_json, in_thread, zipped
 from services.api.problems import Problem, described
 from services.api.query_string import only_what_is_taken
-from services.api.request_auth import bearer_scheme, demand, session_scheme
+from services.api.request_auth import author_of, bearer_scheme, demand, session_scheme
+from services.api.tokens import Role
 from services.experiments.errors import UnusableExperiments
 from services.experiments.experiment_csv import LARGEST_BYTES
 from services.experiments.experiment_service import ExperimentService
@@ -162,7 +162,7 @@ def experiments_router(
         name: Annotated[str, Query(max_length=100, description="Name of the experiments.")],
         replace: Annotated[bool, Query(description="Replace existing experiments of this name.")] = False,
     ) -> Response:
-        who = caller_name(request, access)
+        who = author_of(request, access)
         whole = body_as_file(request, folder, limit=LARGEST_BYTES, unpacking=unpacking, hint=_SPLIT)
         async with bodies, whole as path:
 

@@ -1,10 +1,11 @@
 """`python -m services.api.openapi` prints the API's OpenAPI document, the same bytes each time."""
 
 import json
+import secrets
 import sys
 import tempfile
-from pathlib import Path
 
+from services.api.access_records import DatabaseRecords, RecordCopy
 from services.api.app import create_app
 from services.api.auth import Access
 from services.data_api.stream_service import StreamService
@@ -25,7 +26,10 @@ def document() -> str:
         queries = QueryEngine(engine)
         service = SymbolService(engine, Archive(state_dir))
         data = StreamService(Streams(engine, Archive(state_dir)))
-        access, experiments = Access(Path(state_dir)), ExperimentService(engine)
+        access, experiments = (
+            Access(secrets.token_bytes(), RecordCopy(DatabaseRecords(engine))),
+            ExperimentService(engine),
+        )
         description = create_app(
             queries,
             access,
@@ -34,6 +38,7 @@ def document() -> str:
             experiments=experiments,
             fleet=FleetService(engine),
             instructions=DisassemblyService(queries, Archive(state_dir)),
+            shared=engine,
         ).openapi()
         queries.close()
     return json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

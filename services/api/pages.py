@@ -1,4 +1,4 @@
-"""Everything for browsers except data: the web UI, the login, and error pages for when they are missing.
+"""The web UI: its files, and error pages for when they are missing.
 
 The UI's files are not secret and need no login. So a link into the UI from another site works, although browsers
 withhold a SameSite=Strict cookie from that first request. Pages contain no data: a page is requested with the cookie
@@ -6,7 +6,6 @@ alone, which proves nothing.
 """
 
 import gzip
-import html
 from functools import lru_cache
 from http import HTTPStatus
 from mimetypes import guess_type
@@ -15,20 +14,16 @@ from pathlib import Path
 import zstandard
 from fastapi import APIRouter, Request
 from fastapi.routing import APIRoute
-from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import Match
 from starlette.types import Scope
 
-from services.api.auth import Access, LoginRefused
 from services.api.formats.accept import ZSTD, Coding, accept_encoding, best_coding
 from services.api.problems import Problem
-from services.api.request_auth import is_secure, session_of
-from services.api.sessions import cookie_header
+from services.api.sign_in_page import plain_page
 
 STATIC = Path(__file__).parent / "static"
-_NO_STORE = {"Cache-Control": "no-store"}
 _FOREVER = "public, max-age=31536000, immutable"
-_LONGEST_TOKEN = 500
 _PACKABLE = frozenset({".css", ".js", ".svg"})
 _ZSTD_LEVEL = 19
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -42,33 +37,6 @@ class _Pages(APIRoute):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Match the request unless the scope excludes this route."""
         return (Match.NONE, {}) if scope.get(_BUT_PAGES) else super().matches(scope)
-
-
-def login_router(access: Access) -> APIRouter:
-    """/login and /logout."""
-    router = APIRouter()
-
-    @router.get("/login", include_in_schema=False)
-    def login(request: Request, token: str = "") -> Response:
-        try:
-            halves = access.open_session(token[:_LONGEST_TOKEN])
-        except LoginRefused as error:
-            return _page(
-                HTTPStatus.FORBIDDEN, "Not signed in", str(error), "Get a new link with: fleetprof url"
-            )
-        response = RedirectResponse(f"/#session={halves.binding}", HTTPStatus.SEE_OTHER, headers=_NO_STORE)
-        response.headers["Set-Cookie"] = cookie_header(halves.cookie, secure=is_secure(request.scope))
-        return response
-
-    @router.post("/logout", include_in_schema=False)
-    def logout(request: Request) -> Response:
-        if session := session_of(request, access):
-            access.sessions.end(session)
-        response = Response(status_code=HTTPStatus.NO_CONTENT, headers=_NO_STORE)
-        response.headers["Set-Cookie"] = cookie_header("", secure=is_secure(request.scope))
-        return response
-
-    return router
 
 
 def ui_router(static: Path) -> APIRouter:
@@ -90,11 +58,11 @@ def ui_router(static: Path) -> APIRouter:
             raise Problem(HTTPStatus.NOT_FOUND, f"There is no /{path}.")
         index = root / "index.html"
         if not index.is_file():
-            return _page(
+            return plain_page(
                 HTTPStatus.SERVICE_UNAVAILABLE,
                 "The web UI is not built",
-                "This server has the API under /api/v1, but its web pages are not built.",
-                "Build them with: make web",
+                "This server has the API under /api/v1, but its web pages are not built. Build them with this command, then reload the page:",
+                "make web",
             )
         return FileResponse(index, headers={"Cache-Control": "no-cache"})
 
@@ -154,16 +122,3 @@ def _file_below(root: Path, path: str) -> Path | None:
         return file if file.is_relative_to(root) and file.is_file() else None
     except (OSError, ValueError):  # a name too long for the file system, or with a NUL
         return None
-
-
-def _page(status: HTTPStatus, title: str, sentence: str, advice: str) -> HTMLResponse:
-    text = [html.escape(part) for part in (title, sentence, advice)]
-    return HTMLResponse(
-        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        f"<title>{text[0]} · fleetprof</title>"
-        "<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;"
-        "padding:0 1rem}code{font-size:.95em}</style>"
-        f"<h1>{text[0]}</h1><p>{text[1]}</p><p><code>{text[2]}</code></p></html>",
-        status_code=status,
-        headers={"Cache-Control": "no-store"},
-    )

@@ -131,6 +131,10 @@ def of_storage(error: errors.StorageError) -> Problem:
             return Problem(HTTPStatus.NOT_FOUND, text, kind="unknown-machine", hint=hint)
         case errors.Unknown():
             return Problem(HTTPStatus.NOT_FOUND, text, kind="unknown")
+        case errors.NameTaken():
+            return Problem(HTTPStatus.CONFLICT, text, kind="exists", hint="Choose another name.")
+        case errors.TooManyRows():
+            return Problem(HTTPStatus.CONFLICT, text, kind="too-many")
         case errors.NotMigrated():
             # The text contains the command to run, which differs between a schema that is too new and one that is too
             # old.
@@ -184,7 +188,9 @@ def install(app: FastAPI) -> None:
 
 def _of_validation(error: RequestValidationError) -> Problem:
     first = error.errors()[0]
-    name = ".".join(str(part) for part in first["loc"][1:])
+    if first["type"] == "json_invalid":
+        return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "The body is not JSON.", kind="bad-parameter")
+    name = ".".join(str(part) for part in first["loc"][1:]) or "body"
     return Problem(
         HTTPStatus.UNPROCESSABLE_ENTITY,
         f"Invalid parameter `{name}`: {first['msg']}.",

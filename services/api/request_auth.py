@@ -1,5 +1,6 @@
 """Authentication of a request by its session or its Authorization header."""
 
+from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Final
@@ -9,9 +10,10 @@ from fastapi.security import APIKeyCookie, HTTPBearer
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from services.api.auth import Access, Role
+from services.api.auth import Access
 from services.api.problems import Problem
 from services.api.sessions import SESSION_COOKIE, SESSION_HEADER, Session, cookie_header, cookie_name
+from services.api.tokens import BearerToken, Role
 
 session_scheme = APIKeyCookie(
     name=SESSION_COOKIE,
@@ -21,7 +23,9 @@ session_scheme = APIKeyCookie(
     auto_error=False,
 )
 bearer_scheme = HTTPBearer(
-    scheme_name="token", description="A token of FLEETPROF_API_TOKENS.", auto_error=False
+    scheme_name="token",
+    description="A token of FLEETPROF_API_TOKENS, or one that an administrator created.",
+    auto_error=False,
 )
 _RENEWED_COOKIE: Final = "fleetprof.renewed"
 
@@ -29,18 +33,44 @@ _RENEWED_COOKIE: Final = "fleetprof.renewed"
 def session_of(request: Request, access: Access) -> Session | None:
     """The session that the request's cookie and header prove together; None: no session."""
     cookie = request.cookies.get(cookie_name(secure=is_secure(request.scope)), "")
-    return access.sessions.find(cookie, request.headers.get(SESSION_HEADER, ""))
+    return access.find_session(cookie, request.headers.get(SESSION_HEADER, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A valid session or token of a request."""
+
+    role: Role
+    session: Session | None = None
+    token: BearerToken | None = None
+    """One of the two is set."""
+    key: str = ""
+    """The session's nonce, or the token."""
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether records of the database decide that it is valid."""
+        return self.token is None or self.token.token_id is not None
 
 
 def role_of(request: Request, access: Access) -> Role | None:
     """The highest role that the request proves; None: none. A session in use is renewed."""
-    return max((role for role, _ in _proofs(request, access)), default=None)
+    best = best_proof(request, access)
+    return None if best is None else best.role
 
 
 def caller_of(request: Request, access: Access) -> str:
     """A digest of the session or token that proves the highest role, equal for all requests with it; "": no role."""
-    _, proof = max(_proofs(request, access), default=(None, ""))
-    return proof and digest_of(proof)
+    best = best_proof(request, access)
+    return digest_of(best.key) if best else ""
+
+
+def author_of(request: Request, access: Access) -> str:
+    """The caller's name for a stored row: the token's name or the role, and the address."""
+    best = best_proof(request, access)
+    name = "" if best is None else (best.token and best.token.name) or best.role.word
+    client = request.client.host if request.client else ""
+    return " at ".join(part for part in (name, client) if part)
 
 
 def digest_of(proof: str) -> str:
@@ -48,36 +78,60 @@ def digest_of(proof: str) -> str:
     return sha256(proof.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _proofs(request: Request, access: Access) -> list[tuple[Role, str]]:
-    """The roles that the request proves, each with its session or token."""
+def best_proof(request: Request, access: Access) -> Proof | None:
+    """The proof of the highest role; None: the request proves none."""
     found = []
     if session := session_of(request, access):
-        found.append((Role[session.role.upper()], session.nonce))
+        found.append(Proof(Role[session.role.upper()], session=session, key=session.nonce))
         request.scope.setdefault("state", {})[_RENEWED_COOKIE] = access.sessions.renewed(session)
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and (role := access.role_of_token(token.strip())) is not None:
-        found.append((role, token.strip()))
-    return found
+    text = _bearer(request)
+    if text is not None and (token := access.find_token(text)) is not None:
+        found.append(Proof(token.role, token=token, key=text))
+    return max(found, key=lambda proof: (proof.role, not proof.is_recorded), default=None)
 
 
-def demand(request: Request, access: Access, least: Role) -> None:
-    """Raises the Problem 401 without a valid session or token, 403 if the role is too low."""
-    role = role_of(request, access)
-    if role is None:
+def demand(request: Request, access: Access, least: Role, *, by_old_records: bool = False) -> Proof:
+    """The proof of the caller's role.
+
+    Raises the Problem 401 without a valid session or token, 403 if the role is too low, and 503 if the records of
+    ended sessions and tokens are too old to decide; `by_old_records`: decide by old records.
+    """
+    proof = best_proof(request, access)
+    is_undecided = _bearer(request) is not None if proof is None else proof.is_recorded
+    if is_undecided and not by_old_records and not access.records.is_current:
+        raise undecided()
+    if proof is None:
         raise Problem(
             HTTPStatus.UNAUTHORIZED,
             "You are not signed in.",
             kind="signed-out",
-            hint="Open the link that `fleetprof url` prints, or send the header Authorization: Bearer with an "
-            "API token.",
+            hint=f"Open the link that `{access.link_command or 'fleetprof url --api URL'}` prints, or send the header "
+            "Authorization: Bearer with an API token.",
             headers={"WWW-Authenticate": "Bearer"},
         )
-    if role < least:
+    if proof.role < least:
         raise Problem(
             HTTPStatus.FORBIDDEN,
-            f"This request needs the role {least.name.lower()}. Your role: {role.name.lower()}.",
+            f"This request needs the role {least.word}. Your role: {proof.role.word}.",
             kind="role",
         )
+    return proof
+
+
+def undecided() -> Problem:
+    """The Problem of a caller whose session or token cannot be checked now."""
+    return Problem(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "The database does not respond, so sessions and tokens cannot be checked.",
+        kind="database",
+        hint="Retry later. The server's log has the cause.",
+        headers={"Retry-After": "2"},
+    )
+
+
+def _bearer(request: Request) -> str | None:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
 
 
 def is_secure(scope: Scope) -> bool:

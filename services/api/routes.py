@@ -24,7 +24,7 @@ from services.api.analysis import (
     side_by_side,
     stability,
 )
-from services.api.auth import Access, Role
+from services.api.auth import Access
 from services.api.fleet import campaigns, machines, visits
 from services.api.profiles import (
     call_graph,
@@ -49,6 +49,7 @@ from services.api.profiles.query_handler import QueryHandler
 from services.api.query_string import only_what_is_taken
 from services.api.request_auth import bearer_scheme, demand, session_scheme
 from services.api.response_cache import ResponseCache
+from services.api.tokens import Role
 from services.disassembly.service import DisassemblyService
 from storage.query.query_engine import QueryEngine
 

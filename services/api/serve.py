@@ -16,12 +16,15 @@ import structlog
 import uvicorn
 from sqlalchemy import QueuePool
 
+from services.api.access_records import DatabaseRecords, RecordCopy
 from services.api.app import CONCURRENT_QUERIES, create_app
-from services.api.auth import Access, parse_tokens
+from services.api.auth import Access
 from services.api.connection_limits import BACKLOG, Connections, LimitedListener, ServingLoop, max_connections
 from services.api.connections import CuttableConnection
 from services.api.response_cache import ResponseCache
+from services.api.signing import session_secret
 from services.api.symbols import CONCURRENT_INSPECTIONS, CONCURRENT_SOURCES
+from services.api.tokens import parse_tokens
 from services.certificates.served_pair import ServedPair, check_pair
 from services.data_api.grpc_server import DataListen, check_data_exposure
 from services.data_api.lifecycle import EndingStreams, open_stream_service, serve_streams
@@ -121,6 +124,8 @@ def serve(
     state_dir: Path,
     stack_files: Path,
     tokens: Sequence[str] = (),
+    session_secret_file: Path | None = None,
+    link_command: str | None = None,
     allowed_hosts: Sequence[str] = (),
     price_per_core_hour: float | None = None,
     limits: Limits | None = None,
@@ -134,22 +139,25 @@ def serve(
 
     `stack_files`: the folder with this machine's files of stacks and names. `limits` bound each query. `decoded_bytes`
     limits the cache of decoded cells and chunks. `older` is passed to `QueryEngine`. `cache` is the response cache.
-    `tokens` are `role:token`. `data`: where to stream data by gRPC; None: by HTTP only. Raises SettingsProblem before
+    `tokens` are `role:token`. `session_secret_file` has the secret that all replicas share; None: that of the state
+    directory. `link_command` prints a login link on this machine; None: a token is needed for one. `data`: where to stream data by gRPC; None: by HTTP only. Raises SettingsProblem before
     anything is opened, and CannotStart if the address is taken.
     """
     check_exposure(listen, tokens)
     if data is not None:
         check_data_exposure(data, tokens)
-    access = Access(state_dir, parse_tokens(tokens))
+    known_tokens, secret = parse_tokens(tokens), session_secret(state_dir, session_secret_file)
     names = [*allowed_hosts]
     if not listen.host.startswith(_UNIX) and not _is_any(listen.host):
         names.append(f"[{listen.host}]" if ":" in listen.host else listen.host)
     connections = Connections(max_connections(listen.connections), listen.connections_per_address)
     bound = LimitedListener.of(_bind(listen), connections)
-    # One connection for each running query and each source lookup, one for probes, the others for uploads.
+    # One connection for each running query and each source lookup, one for probes, one for records of sign-in, the
+    # others for uploads, tokens and views.
     engine = open_engine(
-        database_url, application="api", pool_size=CONCURRENT_QUERIES + CONCURRENT_SOURCES + 6
+        database_url, application="api", pool_size=CONCURRENT_QUERIES + CONCURRENT_SOURCES + 8
     )
+    access = Access(secret, RecordCopy(DatabaseRecords(engine)), known_tokens, link_command=link_command)
     queries = QueryEngine(
         engine, limits=limits, files=StackFiles(stack_files), cache_bytes=decoded_bytes, older=older
     )
@@ -190,6 +198,7 @@ def serve(
                 archive,
                 disassembler_of(symbols.binaries, engine, archive) if symbols.binaries else None,
             ),
+            shared=engine,
         )
         config = uvicorn.Config(
             app,

@@ -5,16 +5,17 @@ user's on a shared machine. So the cookie proves nothing without the header `X-F
 header's value into the fragment of the URL that it redirects to. Browsers send fragments to no server, and the page
 stores the value in localStorage, which is separate for each port.
 
-    cookie   <role>.<end>.<expiry>.<nonce>.<signature>          HttpOnly; over TLS Secure and named __Host-
+    cookie   <role>.<end>.<expiry>.<source>.<nonce>.<signature>          HttpOnly; over TLS Secure and named __Host-
     binding  a signature of the nonce
 """
 
 import secrets
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
+from datetime import UTC, datetime
 
-from services.api.signing import Marks, same, signature, signed, verified
+from services.api.access_records import RecordCopy
+from services.api.signing import same, signature, signed, verified
 
 SESSION_COOKIE = "fleetprof_session"
 SESSION_HEADER = "X-Fleetprof-Session"
@@ -43,31 +44,32 @@ class Session:
     """When it ends, however it is used."""
     expiry: int
     """When it ends unless it is renewed."""
+    source: str
+    """Identifies the API token that opened it; empty: a link of the user who owns the secret."""
     nonce: str
 
 
 class Sessions:
-    """Opens sessions and ends them. Safe to share between threads and, through the state directory, processes."""
+    """Opens sessions and ends them. Safe to share between threads."""
 
-    def __init__(self, state_dir: Path, secret: bytes) -> None:
+    def __init__(self, secret: bytes, records: RecordCopy) -> None:
         self._secret = secret
-        self._ended = Marks(state_dir / "ended-sessions", LONGEST_SECONDS)
+        self._records = records
 
-    def open(self, role: str, longest_s: int = LONGEST_SECONDS) -> Halves:
+    def open(self, role: str, source: str = "", *, longest_s: int = LONGEST_SECONDS) -> Halves:
         """A new session, which ends after `longest_s` seconds however it is used."""
-        now, nonce = int(time.time()), secrets.token_urlsafe(18)
-        cookie = self._cookie(Session(role, now + longest_s, now + min(longest_s, SESSION_SECONDS), nonce))
-        return Halves(cookie, signature(self._secret, "binding", nonce))
+        return new_session(self._secret, role, source, longest_s=longest_s)
 
     def find(self, cookie: str, binding: str) -> Session | None:
         """The session of these two halves; None: they do not prove one, or it has ended."""
-        fields = verified(self._secret, "session", cookie, 4)
+        fields = verified(self._secret, "session", cookie, 5)
         if fields is None:
             return None
-        session = Session(fields[0], int(fields[1]), int(fields[2]), fields[3])
+        role, end, expiry, source, nonce = fields
+        session = Session(role, int(end), int(expiry), source, nonce)
         if not same(signature(self._secret, "binding", session.nonce), binding):
             return None
-        if session.expiry < time.time() or self._ended.has(session.nonce):
+        if session.expiry < time.time() or self._records.has_ended(session.nonce):
             return None
         return session
 
@@ -76,15 +78,23 @@ class Sessions:
         until = min(int(time.time()) + SESSION_SECONDS, session.end)
         if until < session.expiry + _RENEWED_AFTER:
             return None
-        return self._cookie(replace(session, expiry=until))
+        return _cookie(self._secret, replace(session, expiry=until))
 
     def end(self, session: Session) -> None:
-        """End it for good, in every process of the state directory, for all its cookies."""
-        self._ended.make(session.nonce)
+        """End it for good, with all its cookies: here at once, elsewhere within seconds. Raises StorageError."""
+        self._records.end_session(session.nonce, datetime.fromtimestamp(session.end, UTC))
 
-    def _cookie(self, session: Session) -> str:
-        fields = (session.role, str(session.end), str(session.expiry), session.nonce)
-        return signed(self._secret, "session", fields)
+
+def new_session(secret: bytes, role: str, source: str = "", *, longest_s: int = LONGEST_SECONDS) -> Halves:
+    """A new session, which ends after `longest_s` seconds however it is used."""
+    now, nonce = int(time.time()), secrets.token_urlsafe(18)
+    session = Session(role, now + longest_s, now + min(longest_s, SESSION_SECONDS), source, nonce)
+    return Halves(_cookie(secret, session), signature(secret, "binding", nonce))
+
+
+def _cookie(secret: bytes, session: Session) -> str:
+    fields = (session.role, str(session.end), str(session.expiry), session.source, session.nonce)
+    return signed(secret, "session", fields)
 
 
 def cookie_name(*, secure: bool) -> str:

@@ -1,10 +1,9 @@
-"""Texts signed with the secret of a state directory, and marks that its processes share."""
+"""Texts signed with one secret: that of a state directory, or that of a file which all replicas of the API read."""
 
 import base64
 import hmac
 import os
 import secrets
-import time
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,8 +12,31 @@ from services.errors import SettingsProblem
 _SECRET_BYTES = 32
 
 
-def secret_of(state_dir: Path) -> bytes:
-    """The state directory's secret; the first process creates it. Raises SettingsProblem for a damaged one."""
+def session_secret(state_dir: Path, file: Path | None = None) -> bytes:
+    """The secret in the file of FLEETPROF_SESSION_SECRET_FILE; None: that of the state directory.
+
+    Raises SettingsProblem for an unreadable file and for a secret that is too short.
+    """
+    return _secret_of_state(state_dir) if file is None else _secret_in(file)
+
+
+def _secret_in(file: Path) -> bytes:
+    try:
+        secret = file.read_bytes().strip()  # editors and `openssl rand -hex` end a file with a line feed
+    except OSError as error:
+        raise SettingsProblem(
+            f"FLEETPROF_SESSION_SECRET_FILE: cannot read {file}: {error.strerror or error}."
+        ) from error
+    if len(secret) < _SECRET_BYTES:
+        raise SettingsProblem(
+            f"FLEETPROF_SESSION_SECRET_FILE: {file} has {len(secret)} bytes, fewer than {_SECRET_BYTES}. Make a secret "
+            "with `openssl rand -hex 32`."
+        )
+    return secret
+
+
+def _secret_of_state(state_dir: Path) -> bytes:
+    """The state directory's secret; the first process creates it."""
     path = state_dir / "api-secret"
     state_dir.mkdir(mode=0o711, parents=True, exist_ok=True)
     if not path.exists():
@@ -57,28 +79,3 @@ def signature(secret: bytes, purpose: str, text: str) -> str:
 def same(expected: str, found: str) -> bool:
     """Whether the texts are equal. Right and wrong texts take equally long."""
     return hmac.compare_digest(expected.encode(), found.encode("utf-8", "surrogatepass"))
-
-
-class Marks:
-    """Empty files of a folder. Each is created once, by any process."""
-
-    def __init__(self, folder: Path, keep_s: float) -> None:
-        """Creating a mark removes those older than `keep_s` seconds."""
-        self._folder = folder
-        self._keep_s = keep_s
-
-    def make(self, name: str) -> bool:
-        """Create the mark; True for the first caller only."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            os.close(os.open(self._folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        except FileExistsError:
-            return False
-        for entry in os.scandir(self._folder):
-            if entry.stat().st_mtime < time.time() - self._keep_s:
-                Path(entry.path).unlink(missing_ok=True)
-        return True
-
-    def has(self, name: str) -> bool:
-        """Whether the mark exists."""
-        return (self._folder / name).exists()

@@ -15,14 +15,21 @@ from fastapi import APIRouter, Depends, Query, Request, Response, Security
 from fastapi import Path as PathParameter
 
 from services.api import symbol_models
-from services.api.auth import Access, Role
+from services.api.auth import Access
 from services.api.body import body_as_file
-from services.api.caller_name import caller_name
 from services.api.cancellable_threads import run_until_disconnect
 from services.api.encoded_response import Made, as_json, in_thread, zipped
 from services.api.problems import Problem, described
 from services.api.query_string import only_what_is_taken
-from services.api.request_auth import bearer_scheme, caller_of, demand, role_of, session_scheme
+from services.api.request_auth import (
+    author_of,
+    bearer_scheme,
+    caller_of,
+    demand,
+    role_of,
+    session_scheme,
+)
+from services.api.tokens import Role
 from services.api.upstream_slots import UpstreamSlots
 from services.symbols import symbol_documents
 from services.symbols.errors import NoSuchSymbols, NotYet, UnusableFile
@@ -168,7 +175,7 @@ def symbols_router(
         request: Request,
         name: Annotated[str, Query(max_length=255, description="Base name of the file, for display.")] = "",
     ) -> Response:
-        who = caller_name(request, access)
+        who = author_of(request, access)
         async with (
             bodies,
             body_as_file(request, folder, limit=service.largest_bytes, unpacking=uploads) as path,

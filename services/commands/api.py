@@ -35,7 +35,9 @@ def api(
     from services.api.response_cache import ResponseCache  # noqa: PLC0415
     from services.api.serve import Listen, SymbolStore, serve  # noqa: PLC0415
     from services.configuration.lake_settings import older_days  # noqa: PLC0415
+    from services.configuration.settings import default_state_dir  # noqa: PLC0415
     from services.data_api.grpc_server import DataListen  # noqa: PLC0415
+    from services.deployment.running_deployment import is_held, url_command  # noqa: PLC0415
     from services.disassembly.binary_files import BinaryFiles  # noqa: PLC0415
     from services.process_setup.logs import log_to_stderr  # noqa: PLC0415
     from services.process_setup.malloc import reuse_arrays, share_arenas  # noqa: PLC0415 - a command imports what it runs
@@ -59,6 +61,10 @@ def api(
         state_dir=settings.state_dir,
         stack_files=settings.stack_files,
         tokens=settings.api_tokens,
+        session_secret_file=settings.session_secret_file,
+        link_command=url_command(settings.state_dir, default_state_dir())
+        if is_held(settings.state_dir)
+        else None,
         allowed_hosts=settings.api_allowed_hosts,
         price_per_core_hour=settings.price_per_core_hour,
         limits=Limits(settings.query_seconds, settings.query_bytes),

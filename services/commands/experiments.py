@@ -51,6 +51,7 @@ def add(
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 
+    from services.command_line.own_user import own_user  # noqa: PLC0415
     from services.views import experiments as view  # noqa: PLC0415
 
     try:
@@ -60,7 +61,7 @@ def add(
             f"Cannot read {file}: {error.strerror or error}.", param_hint="FILE"
         ) from None
     with _service() as service:
-        added = service.add(name or file.stem, content, added_by=_who(), replace=replace)
+        added = service.add(name or file.stem, content, added_by=own_user(), replace=replace)
     for platform in added["unknown_platforms"]:
         typer.secho(
             f"Unknown platform {platform!r}: no machine of the inventory has it. List platforms: fleetprof machines list",
@@ -115,16 +116,6 @@ def remove(name: Name) -> None:
     with _service() as service:
         service.remove(name)
     typer.echo(f"Deleted experiments {name}.")
-
-
-def _who() -> str:
-    import getpass  # noqa: PLC0415
-    import platform  # noqa: PLC0415
-
-    try:
-        return f"{getpass.getuser()}@{platform.node()}"
-    except (KeyError, OSError):  # a user id without an account
-        return platform.node()
 
 
 def _print_json(document: dict[str, object]) -> None:

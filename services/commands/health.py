@@ -64,10 +64,13 @@ def health(
 
 def _own_headers() -> dict[str, str]:
     """Headers of the owner of the state directory: the API sends metrics and reasons in /readyz only to viewers."""
-    from services.api.auth import Access  # noqa: PLC0415
-    from services.api.sessions import SESSION_HEADER, cookie_name  # noqa: PLC0415
+    from services.api.sessions import SESSION_HEADER, cookie_name, new_session  # noqa: PLC0415
+    from services.api.signing import session_secret  # noqa: PLC0415
+    from services.api.tokens import Role  # noqa: PLC0415
 
-    own = Access(read_settings().state_dir).own_session(_SECONDS_TO_ASK)
+    settings = read_settings()
+    secret = session_secret(settings.state_dir, settings.session_secret_file)
+    own = new_session(secret, Role.VIEWER.word, longest_s=_SECONDS_TO_ASK)
     return {"Cookie": f"{cookie_name(secure=False)}={own.cookie}", SESSION_HEADER: own.binding}
 
 

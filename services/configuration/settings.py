@@ -125,6 +125,11 @@ class Settings(BaseSettings):
         default=(),
         description="Bearer tokens of the API, comma-separated `role:token`. Roles: viewer, operator, admin.",
     )
+    session_secret_file: Path | None = Field(
+        default=None,
+        description="File with at least 32 random bytes that signs login links and sessions; the same for all replicas of the API. "
+        "Default: `STATE_DIR/api-secret`, made at the first start.",
+    )
     api_allowed_hosts: tuple[str, ...] = Field(
         default=(),
         description="Host names that the API accepts in the Host header besides loopback ones, a JSON list.",
@@ -149,11 +154,11 @@ class Settings(BaseSettings):
     )
     url: str | None = Field(
         default=None,
-        description="URL of a remote fleetprof API for `fleetprof symbols`, e.g. `https://fleetprof.example`.",
+        description="URL of a remote fleetprof API for `fleetprof symbols` and `fleetprof url`, e.g. `https://fleetprof.example`.",
     )
     token: str | None = Field(
         default=None,
-        description="Bearer token that `fleetprof symbols` sends to the API at `FLEETPROF_URL`.",
+        description="Bearer token that `fleetprof symbols` and `fleetprof url` send to the API at `FLEETPROF_URL`.",
     )
     gateway_ca: Path | None = Field(
         default=None, description="Authority that signs gateways' certificates, PEM."
@@ -276,6 +281,7 @@ class Settings(BaseSettings):
         "stack_file_dir",
         "api_tls_cert",
         "api_tls_key",
+        "session_secret_file",
         "data_client_ca",
         "gateway_ca",
         "gateway_cert",

@@ -7,9 +7,10 @@ from typing import cast
 
 import grpc
 
-from services.api.auth import Access, Role
+from services.api.auth import Access
 from services.api.problems import Problem
-from services.api.request_auth import digest_of
+from services.api.request_auth import digest_of, undecided
+from services.api.tokens import Role
 from services.certificates.kinds import ROLE_PREFIX, Kind
 
 _ROLES = {
@@ -29,7 +30,8 @@ class GrpcAuth:
     def demand(self, context: grpc.ServicerContext, least: Role) -> str:
         """A text that identifies the caller, equal for all calls with one token or certificate, or over the socket.
 
-        Raises the Problem 401 for a caller without a role, 403 if the role is too low.
+        Raises the Problem 401 for a caller without a role, 403 if the role is too low, and 503 if the records of tokens
+        are too old to decide.
         """
         role, proof = max(self._proofs(context), default=(None, ""))
         if role is None:
@@ -37,7 +39,7 @@ class GrpcAuth:
                 HTTPStatus.UNAUTHORIZED,
                 "The call has no valid credentials.",
                 kind="signed-out",
-                hint="Send the metadata `authorization: Bearer TOKEN` with a token of FLEETPROF_API_TOKENS.",
+                hint="Send the metadata `authorization: Bearer TOKEN` with an API token.",
             )
         if role < least:
             raise Problem(
@@ -59,7 +61,13 @@ class GrpcAuth:
         ]
         for key, value in context.invocation_metadata() or ():
             if key == "authorization" and isinstance(value, str):
-                scheme, _, token = value.partition(" ")
+                scheme, _, text = value.partition(" ")
                 if scheme.lower() == "bearer":
-                    found.append((self.access.role_of_token(token.strip()), token.strip()))
+                    found.append((self._role_of(text.strip()), text.strip()))
         return [(role, proof) for role, proof in found if role is not None]
+
+    def _role_of(self, text: str) -> Role | None:
+        token = self.access.find_token(text)
+        if (token is None or token.token_id is not None) and not self.access.records.is_current:
+            raise undecided()
+        return None if token is None else token.role

@@ -9,8 +9,8 @@ import grpc
 import structlog
 
 from fleetpb import data_pb2, data_pb2_grpc
-from services.api.auth import Role
 from services.api.problems import Problem, of_storage
+from services.api.tokens import Role
 from services.data_api.grpc_auth import GrpcAuth
 from services.data_api.query_parameters import of_message
 from services.data_api.stream_service import StreamService

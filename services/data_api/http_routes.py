@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from starlette.responses import Response, StreamingResponse
 
 from fleetpb import data_pb2
-from services.api.auth import Access, Role
+from services.api.auth import Access
 from services.api.connections import cut_of
 from services.api.formats.accept import accept_encoding, parse_accept
 from services.api.parameters import Selected
@@ -19,6 +19,7 @@ from services.api.problems import Problem
 from services.api.profiles.query_handler import PROBLEMS
 from services.api.query_string import only_what_is_taken
 from services.api.request_auth import bearer_scheme, caller_of, demand, session_scheme
+from services.api.tokens import Role
 from services.data_api.content_coding import Packer, Plain, chosen
 from services.data_api.cursor import LONGEST as LONGEST_CURSOR
 from services.data_api.framing import Framing

@@ -17,6 +17,7 @@ _READERS: Final[Mapping[str, frozenset[str]]] = {
     "api_tokens": frozenset({API}),
     "api_tls_cert": frozenset({API}),
     "api_tls_key": frozenset({API}),
+    "session_secret_file": frozenset({API}),
     "data_listen": frozenset({API}),
     "data_client_ca": frozenset({API}),
     "gateway_ca": frozenset({COLLECTOR}),

@@ -104,21 +104,22 @@ def publish_deployment(state_dir: Path, deployment: RunningDeployment) -> None:
 
 def find_running_deployment(state_dir: Path) -> RunningDeployment | None:
     """The `up` that now runs with this state directory; None if there is none or it is still starting."""
-    return _read(state_dir) if _held(state_dir) else None  # ignore the file of a killed `up`
+    return _read(state_dir) if is_held(state_dir) else None  # ignore the file of a killed `up`
 
 
 def not_running_reason(state_dir: Path) -> str:
     """Sentence why `find_running_deployment` found none, and which simulated fleet may be meant."""
-    if _held(state_dir):
+    if is_held(state_dir):
         return f"The `fleetprof up` of {state_dir} is still starting: retry when it has printed its URL."
     sentence = f"No `fleetprof up` runs with the state directory {state_dir}."
-    homes = filter(_held, sorted(state_dir.glob("simulated/*")))  # see services.deployment.simulated_fleet
+    homes = filter(is_held, sorted(state_dir.glob("simulated/*")))  # see services.deployment.simulated_fleet
     if home := next(homes, None):
         sentence += f" One with a simulated fleet runs: to use it, set FLEETPROF_STATE_DIR={home}."
     return sentence
 
 
-def _held(state_dir: Path) -> bool:
+def is_held(state_dir: Path) -> bool:
+    """Whether a `fleetprof up` runs or starts with this state directory."""
     try:
         descriptor = os.open(run_dir(state_dir) / "up.lock", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -30,6 +30,7 @@ SHARED_SETTINGS = frozenset(
         "query_bytes",
         "query_seconds",
         "retention_days",
+        "session_secret_file",
         "symbol_requests_per_hour",
         "symbol_cache_bytes",
         "symbol_copies_bytes",

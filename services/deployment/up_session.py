@@ -11,7 +11,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.live import Live
 
-from services.api.auth import mint_login_url
+from services.api.login_links import mint_login_url
+from services.api.signing import session_secret
 from services.configuration.settings import Settings
 from services.deployment.all_in_one import LocalDeployment
 from services.deployment.database_setup import Sampling
@@ -109,7 +110,8 @@ def _profile(
 ) -> None:
     api = LocalApi(deployment.running.api_url, deployment.token)
     begun = datetime.now(UTC)
-    url = mint_login_url(settings.state_dir, deployment.running.api_url)
+    secret = session_secret(settings.state_dir, settings.session_secret_file)
+    url = mint_login_url(secret, deployment.running.api_url)
     console.print(f"\nBrowse  {url}\n", style="bold", highlight=False, soft_wrap=True)
     if deployment.other_port is not None:
         console.print(deployment.other_port, style="yellow", soft_wrap=True)

@@ -4,8 +4,7 @@ ServiceError
 └── SymbolsProblem
     ├── UnusableFile    user: the file is unusable; the text is the reason
     ├── NoSuchSymbols   user: this key or path is unknown
-    ├── NotYet          user: retry later; the text is the reason
-    └── ApiRefused      user: the API at FLEETPROF_URL refused; the text is its sentence
+    └── NotYet          user: retry later; the text is the reason
 """
 
 from services.errors import ServiceError
@@ -30,12 +29,3 @@ class NotYet(SymbolsProblem):
         """A retry may succeed after `retry_s` seconds."""
         super().__init__(message)
         self.retry_s = retry_s
-
-
-class ApiRefused(SymbolsProblem):
-    """The API answered with a problem."""
-
-    def __init__(self, message: str, status: int) -> None:
-        """`status` is HTTP's; 0: no HTTP answer."""
-        super().__init__(message)
-        self.status = status

@@ -10,9 +10,9 @@ from itertools import islice
 from time import monotonic, sleep
 from typing import Any, Final
 
-from services.errors import ServiceError
+from services.errors import ApiRefused, ServiceError
 from services.symbols.access import SymbolAccess
-from services.symbols.errors import ApiRefused, UnusableFile
+from services.symbols.errors import UnusableFile
 from services.symbols.symbol_files import LocalFile
 from storage.errors import StorageError
 

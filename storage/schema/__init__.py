@@ -8,6 +8,7 @@ Only migrations create these tables; `storage/migrations` must stay equal to thi
 stored values are raw integers: weights are applied at query time.
 """
 
+from storage.schema.access import api_token, core_price, ended_session, saved_view, spent_link
 from storage.schema.base import database_identity, metadata
 from storage.schema.dictionaries import (
     binary,
@@ -78,6 +79,7 @@ __all__ = [
     "OF_THE_MACHINE",
     "PARTITIONED",
     "Outcome",
+    "api_token",
     "binary",
     "calibration",
     "campaign",
@@ -89,6 +91,7 @@ __all__ = [
     "capture_system",
     "chunk",
     "collector_lease",
+    "core_price",
     "coverage",
     "covered_time",
     "database_identity",
@@ -96,6 +99,7 @@ __all__ = [
     "dictionary_epoch",
     "dictionary_touched",
     "dim_value",
+    "ended_session",
     "experiment_run",
     "experiment_set",
     "exposure",
@@ -114,8 +118,10 @@ __all__ = [
     "rollup_queue",
     "rollup_retraction",
     "sample_type",
+    "saved_view",
     "source_file",
     "source_path",
+    "spent_link",
     "stack",
     "stack_block",
     "stack_sealed",

@@ -15,11 +15,11 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from sqlalchemy import Engine
 
 from services.api.app import create_app
-from services.api.auth import Access, mint_login_url
 from services.symbols.symbol_service import SymbolService
 from storage.archive import Archive
 from storage.database import open_engine
 from storage.query.query_engine import QueryEngine
+from tests.access_records import access_of, login_url
 from tests.browser.ingested import IngestedFleet
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +27,7 @@ NO_NODE = 3
 DEADLINE_MS = 15_000
 PRICE = 0.05
 """Of one core-hour."""
+VIEWER_TOKEN = "v" * 24
 # Debian's Chromium, without what would talk to the outside or need a desktop.
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
@@ -80,7 +81,7 @@ class Server:
     state_dir: Path
 
     def login_url(self) -> str:
-        return mint_login_url(self.state_dir, self.url)
+        return login_url(self.state_dir, self.url)
 
 
 @pytest.fixture
@@ -91,7 +92,12 @@ def server(database_url: str, tmp_path: Path, built_pages: None) -> Iterator[Ser
     state_dir = tmp_path / "state"
     service = SymbolService(engine, Archive(str(tmp_path / "archive")))
     app = create_app(
-        queries, Access(state_dir), price_per_core_hour=PRICE, symbols=service, uploads=tmp_path / "uploads"
+        queries,
+        access_of(state_dir, [f"viewer:{VIEWER_TOKEN}"], engine),
+        price_per_core_hour=PRICE,
+        symbols=service,
+        uploads=tmp_path / "uploads",
+        shared=engine,
     )
     running = uvicorn.Server(
         uvicorn.Config(app, log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=2)

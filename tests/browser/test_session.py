@@ -9,10 +9,13 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
+from sqlalchemy import Engine
 
+from services.access.view_service import ViewService
 from services.api.sessions import SESSION_HEADER
-from tests.browser.conftest import Server, Visitor
+from tests.browser.conftest import VIEWER_TOKEN, Server, Visitor
 from tests.browser.ingested import IngestedFleet
+from tests.browser.test_states import violations
 
 
 @pytest.fixture
@@ -30,7 +33,7 @@ def shows_data(page: Page) -> None:
 
 
 def is_logged_out(page: Page) -> None:
-    expect(page.get_by_role("heading", name="You are not logged in")).to_be_visible()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
 def test_a_link_signs_in_and_leaves_nothing_in_the_address(signed_in: Visitor):
@@ -157,3 +160,93 @@ def test_another_port_gets_the_cookie_and_can_do_nothing_with_it(signed_in: Visi
         page.evaluate(out, f"{api.url}/logout")
     signed_in.page.reload()
     shows_data(signed_in.page)
+
+
+def enter(page: Page, token: str) -> None:
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_a_token_signs_in_where_the_reader_is(new_visitor: Callable[..., Visitor], fleet: IngestedFleet):
+    fleet.visit()
+    visitor = new_visitor(logged_in=False)
+    page, url = visitor.page, f"{visitor.server.url}/symbols?which=all"
+    page.goto(url)
+    is_logged_out(page)
+    enter(page, "not-a-token-of-this-server")
+    expect(page.get_by_role("alert")).to_contain_text("This token is not valid")
+    assert page.get_by_label("Token").input_value() != "", "a reader corrects what is mistyped"
+    enter(page, VIEWER_TOKEN)
+    expect(page.get_by_role("heading", name="Symbols")).to_be_visible()
+    assert page.url == url
+    assert VIEWER_TOKEN not in page.evaluate("JSON.stringify(localStorage)")
+    cookies = {cookie["name"]: cookie["value"] for cookie in page.context.cookies()}
+    assert cookies["fleetprof_session"].startswith("viewer.")
+
+
+def test_a_link_in_another_tab_leads_to_the_address_and_signs_both_in(
+    new_visitor: Callable[..., Visitor], fleet: IngestedFleet
+):
+    fleet.visit()
+    visitor = new_visitor(logged_in=False)
+    first, url = visitor.page, f"{visitor.server.url}/symbols?which=all"
+    first.goto(url)
+    is_logged_out(first)
+    second = first.context.new_page()
+    second.goto(visitor.server.login_url())
+    expect(second.get_by_role("heading", name="Symbols")).to_be_visible()
+    assert second.url == url
+    expect(first.get_by_role("heading", name="Symbols")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_spent_link_offers_both_ways_in_the_chosen_theme(
+    new_visitor: Callable[..., Visitor], fleet: IngestedFleet, theme: str
+):
+    fleet.visit()
+    other = {"light": "dark", "dark": "light"}[theme]
+    visitor = new_visitor(logged_in=False, color_scheme=other)
+    page, link = visitor.page, visitor.server.login_url()
+    page.goto(f"{visitor.server.url}/symbols?which=all")
+    is_logged_out(page)
+    page.evaluate("theme => localStorage.setItem('fleetprof:theme', theme)", theme)
+    assert page.context.request.get(link, max_redirects=0).status == 303
+    page.context.clear_cookies()
+    page.goto(link)
+    expect(page.get_by_role("heading", name="Not signed in")).to_be_visible()
+    expect(page.get_by_role("link", name="fleetprof")).to_be_visible()
+    expect(page.get_by_role("button", name="copy the command fleetprof url --api URL")).to_be_visible()
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == theme
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == {"light": "rgb(244, 245, 247)", "dark": "rgb(14, 16, 19)"}[theme]
+    assert violations(page) == []
+    enter(page, "not-a-token-of-this-server")
+    expect(page.get_by_role("alert")).to_contain_text("This token is not valid")
+    enter(page, VIEWER_TOKEN)
+    expect(page.get_by_role("heading", name="Symbols")).to_be_visible()
+    assert page.url == f"{visitor.server.url}/symbols?which=all"
+
+
+def test_the_command_can_be_copied(new_visitor: Callable[..., Visitor]):
+    visitor = new_visitor(logged_in=False)
+    page = visitor.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    for address in ("", "login?token=x"):
+        page.goto(f"{visitor.server.url}/{address}")
+        page.get_by_role("button", name="copy the command fleetprof url").click()
+        expect(page.get_by_text("Copied")).to_be_visible()
+        assert page.evaluate("navigator.clipboard.readText()").startswith("fleetprof url --api ")
+
+
+def test_a_short_link_waits_for_the_sign_in(
+    new_visitor: Callable[..., Visitor], engine: Engine, fleet: IngestedFleet
+):
+    fleet.visit()
+    saved = ViewService(engine).save(None, "/symbols?which=all", role="operator")
+    visitor = new_visitor(logged_in=False)
+    page = visitor.page
+    page.goto(visitor.server.url + saved["short"])
+    is_logged_out(page)
+    enter(page, VIEWER_TOKEN)
+    expect(page.get_by_role("heading", name="Symbols")).to_be_visible()
+    assert page.url == f"{visitor.server.url}/symbols?which=all"

@@ -210,9 +210,9 @@ def test_a_telephone_shows_all_of_the_width(new_visitor: Callable, fleet: Ingest
 def test_who_is_not_logged_in_learns_how(new_visitor: Callable):
     visitor = new_visitor(logged_in=False)
     page = visitor.open()
-    heading = page.get_by_role("heading", name="You are not logged in")
+    heading = page.get_by_role("heading", name="Sign in")
     expect(heading).to_be_visible()
-    expect(page.get_by_text("fleetprof url", exact=True)).to_be_visible()
+    expect(page.get_by_text("fleetprof url --api ")).to_be_visible()
     assert violations(page) == []
     page.goto(visitor.server.login_url())
     expect(page.get_by_text("No machine is in the inventory yet")).to_be_visible()

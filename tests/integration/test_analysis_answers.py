@@ -19,7 +19,6 @@ from sqlalchemy import Engine
 from starlette.testclient import TestClient
 
 from services.api.app import create_app
-from services.api.auth import Access, parse_tokens
 from storage.query.answers.affinity import AffinityAnswer
 from storage.query.answers.composition import CompositionAnswer
 from storage.query.answers.cross_check import CrossCheckAnswer
@@ -31,6 +30,7 @@ from storage.query.answers.ratios import RatioAnswer
 from storage.query.answers.side_by_side import SideAnswer
 from storage.query.answers.stability import StabilityAnswer
 from storage.query.query_engine import QueryEngine
+from tests.access_records import access_of
 from tests.golden_answers import check_golden, close
 from tests.hardware_counter_fleet import STEPS, rate, write_counting_fleet
 
@@ -86,7 +86,7 @@ def client(module_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
         write_counting_fleet(connection, NOON)
     queries = QueryEngine(module_engine)
     folder: Path = tmp_path_factory.mktemp("state")
-    app = create_app(queries, Access(folder, parse_tokens([f"viewer:{TOKEN}"])), static=folder)
+    app = create_app(queries, access_of(folder, [f"viewer:{TOKEN}"]), static=folder)
     bearer = {"Authorization": f"Bearer {TOKEN}"}
     with TestClient(app, base_url="http://127.0.0.1:7070", headers=bearer) as made:
         yield made

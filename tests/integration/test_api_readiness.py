@@ -7,8 +7,8 @@ from sqlalchemy import Engine, text
 from starlette.testclient import TestClient
 
 from services.api.app import create_app
-from services.api.auth import Access, parse_tokens
 from storage.query.query_engine import QueryEngine
+from tests.access_records import access_of
 
 pytestmark = pytest.mark.integration
 
@@ -18,7 +18,7 @@ TOKEN = "t" * 24
 @pytest.fixture
 def anyone(engine: Engine, tmp_path: Path):
     queries = QueryEngine(engine)
-    app = create_app(queries, Access(tmp_path / "state", parse_tokens([f"viewer:{TOKEN}"])), static=tmp_path)
+    app = create_app(queries, access_of(tmp_path / "state", [f"viewer:{TOKEN}"]), static=tmp_path)
     with TestClient(app, base_url="http://127.0.0.1:7070", client=("127.0.0.1", 4000)) as client:
         yield client
     queries.close()

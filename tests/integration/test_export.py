@@ -18,12 +18,12 @@ from sqlalchemy import Engine
 from starlette.testclient import TestClient
 
 from services.api.app import create_app
-from services.api.auth import Access, parse_tokens
 from storage.database import open_engine
 from storage.query.answers.answer import adapter
 from storage.query.answers.stacks import StacksAnswer
 from storage.query.query_engine import QueryEngine
 from tests import go_pprof
+from tests.access_records import access_of
 from tests.conftest import administer, sibling
 from tests.profile_proto import read
 from tests.sampled_campaign import Campaign
@@ -80,7 +80,7 @@ def client(filled: Engine, tmp_path_factory: pytest.TempPathFactory):
                 counts = {stack: draw.randint(1, 90) for stack in draw.sample(stacks, 20)}
                 write.profile(visit, counts, labels={"application": application, "version": "2"})
     queries = QueryEngine(filled)
-    access = Access(tmp_path / "state", parse_tokens([f"viewer:{TOKEN}"]))
+    access = access_of(tmp_path / "state", [f"viewer:{TOKEN}"])
     headers = {"Authorization": f"Bearer {TOKEN}"}
     app = create_app(queries, access, static=tmp_path)
     with TestClient(app, base_url="http://127.0.0.1:7070", headers=headers) as made:
@@ -358,7 +358,7 @@ def test_no_more_files_are_sent_at_once_than_may_be(
         get(client, "stacks", PPROF, limit="1")
     monkeypatch.setattr("services.api.profiles.query_handler._SENT_AT_ONCE", 0)
     queries = QueryEngine(filled)
-    access = Access(tmp_path / "state", parse_tokens([f"viewer:{TOKEN}"]))
+    access = access_of(tmp_path / "state", [f"viewer:{TOKEN}"])
     with TestClient(
         create_app(queries, access, static=tmp_path),
         base_url="http://127.0.0.1:7070",

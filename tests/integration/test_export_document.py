@@ -15,10 +15,10 @@ import uvicorn
 from sqlalchemy import Engine
 
 from services.api.app import create_app
-from services.api.auth import Access, parse_tokens
 from services.api.profiles import call_graph, diff, flame, labels, reliability, stacks, status, table
 from storage.query.query_engine import QueryEngine
 from tests import go_pprof
+from tests.access_records import access_of
 from tests.polling import until
 from tests.sampled_campaign import Campaign
 
@@ -52,7 +52,7 @@ def url(engine: Engine, tmp_path: Path):
             write.profile(visit, {busy: 60 + number, waits: 20}, labels={"application": "web"})
             write.profile(visit, {busy: 10}, labels={"application": "batch"})
     queries = QueryEngine(engine)
-    access = Access(tmp_path / "state", parse_tokens([f"viewer:{TOKEN}"]))
+    access = access_of(tmp_path / "state", [f"viewer:{TOKEN}"])
     server = uvicorn.Server(
         uvicorn.Config(create_app(queries, access, static=tmp_path), port=0, lifespan="off", log_config=None)
     )

@@ -12,13 +12,13 @@ from sqlalchemy import Engine, func, insert, select
 
 from services.api import symbols
 from services.api.app import create_app
-from services.api.auth import Access, parse_tokens
 from services.symbols.symbol_service import SymbolService
 from storage.archive import Archive
 from storage.query.query_engine import QueryEngine
 from storage.schema import binary, source_path, symbol_absence
 from symbolizer.source_text.text import FetchLimits, SourceTexts
 from symbolizer.sources.debuginfod_client import DebuginfodClient
+from tests.access_records import access_of
 from tests.fact_writer import FactWriter
 from tests.http_stub import Server, redirects, sends
 from tests.polling import until
@@ -53,7 +53,7 @@ def api(
     def make(limits: FetchLimits | None = None) -> TestClient:
         clients = [DebuginfodClient(server.url)]
         texts = SourceTexts(engine, archive, folder=tmp_path / "f", servers=clients, limits=limits)
-        access = Access(tmp_path / "state", parse_tokens([f"viewer:{ONE}", f"viewer:{OTHER}"]))
+        access = access_of(tmp_path / "state", [f"viewer:{ONE}", f"viewer:{OTHER}"])
         service = SymbolService(engine, archive, texts=texts)
         app = create_app(queries, access, static=tmp_path, symbols=service, uploads=tmp_path / "uploads")
         opened.append(TestClient(app, base_url="http://127.0.0.1:7070").__enter__())

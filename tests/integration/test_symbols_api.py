@@ -16,7 +16,6 @@ from sqlalchemy import Engine, insert, select
 
 from services.api import symbol_models
 from services.api.app import create_app
-from services.api.auth import Access, parse_tokens
 from services.api.problems import ProblemDocument
 from services.symbols.symbol_service import SymbolService
 from storage.archive import Archive
@@ -25,6 +24,7 @@ from storage.schema import binary, debug_file
 from storage.symbols import recent_changes, reprocessing
 from symbolizer.source_text.roots import SourceRoot
 from symbolizer.source_text.text import SourceTexts
+from tests.access_records import access_of
 from tests.browser.ingested import IngestedFleet
 from tests.fact_writer import FactWriter
 
@@ -80,7 +80,7 @@ def service(engine: Engine, archive: Archive, told: list[tuple[str, str]], tmp_p
 
 @pytest.fixture
 def anyone(engine: Engine, service: SymbolService, tmp_path: Path):
-    access = Access(tmp_path / "state", parse_tokens([f"viewer:{VIEWER}", f"operator:{OPERATOR}"]))
+    access = access_of(tmp_path / "state", [f"viewer:{VIEWER}", f"operator:{OPERATOR}"])
     queries = QueryEngine(engine)
     app = create_app(queries, access, static=tmp_path, symbols=service, uploads=tmp_path / "uploads")
     with TestClient(app, base_url=BASE) as client:

@@ -12,15 +12,15 @@ from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 
 from collector.errors import BadPlan
-from services.api.auth import Access, Role
-from services.api.caller_name import caller_name
+from services.api.auth import Access
 from services.api.described_answer import described_by
 from services.api.encoded_response import as_json, in_thread, zipped
 from services.api.fleet.campaigns import CampaignName
 from services.api.fleet.change_models import CampaignChange, CampaignStop, VisitRequest
 from services.api.problems import Problem, described
 from services.api.query_string import only_what_is_taken
-from services.api.request_auth import bearer_scheme, demand, session_scheme
+from services.api.request_auth import author_of, bearer_scheme, demand, session_scheme
+from services.api.tokens import Role
 from services.fleet.answers import ChangedCampaign, RequestedVisit
 from services.fleet.campaign_changes import CampaignChanges
 from services.fleet.errors import BadCampaign, CollectorAway, DrawsNothing, VisitRefused
@@ -84,7 +84,7 @@ def operator_router(service: FleetService, access: Access, limiter: CapacityLimi
         responses=_only(400, 401, 403, 408, 409, 413, 422, 503),
     )
     async def change_campaign(request: Request, name: CampaignName, change: CampaignChange) -> Response:
-        by = caller_name(request, access)
+        by = author_of(request, access)
         return await answer(request, lambda: service.change(name, _changes(change), by=by))
 
     @router.post(
@@ -97,7 +97,7 @@ def operator_router(service: FleetService, access: Access, limiter: CapacityLimi
     async def stop_campaign(
         request: Request, name: CampaignName, stop: Annotated[CampaignStop | None, Body()] = None
     ) -> Response:
-        why, by = (stop or CampaignStop()).why, caller_name(request, access)
+        why, by = (stop or CampaignStop()).why, author_of(request, access)
         return await answer(request, lambda: service.stop(name, why, by=by))
 
     @router.post(
@@ -108,7 +108,7 @@ def operator_router(service: FleetService, access: Access, limiter: CapacityLimi
         responses=_only(400, 401, 403, 404, 408, 409, 413, 422, 503),
     )
     async def resume_campaign(request: Request, name: CampaignName) -> Response:
-        by = caller_name(request, access)
+        by = author_of(request, access)
         return await answer(request, lambda: service.resume(name, by=by))
 
     @router.post(
@@ -122,7 +122,7 @@ def operator_router(service: FleetService, access: Access, limiter: CapacityLimi
         responses=_only(400, 401, 403, 404, 408, 409, 413, 422, 503),
     )
     async def request_visit(request: Request, visit: VisitRequest) -> Response:
-        by = caller_name(request, access)
+        by = author_of(request, access)
 
         def make() -> RequestedVisit:
             return service.request_visit(

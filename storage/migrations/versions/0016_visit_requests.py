@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql
 
 revision = "0016"
-down_revision = "0013"
+down_revision = "0014"
 branch_labels = None
 depends_on = None
 

@@ -10,6 +10,8 @@ RANGE = {"from": "2026-11-21T11:00:00Z", "to": "2026-11-21T13:00:00Z"}
 DESIGNED = {"from": "2026-11-18T12:00:00Z", "to": "2026-11-18T13:00:00Z"}
 """Of `served.write_fleet`."""
 TOKEN = "t" * 24
+OPERATOR = "o" * 24
+ADMIN = "a" * 24
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 BASE = "http://127.0.0.1:7070"
 

@@ -10,10 +10,11 @@ from sqlalchemy import Engine
 from starlette.testclient import TestClient
 
 from services.api.app import create_app
-from services.api.auth import Access, parse_tokens
+from services.api.auth import Access
 from storage.query.query_engine import QueryEngine
+from tests.access_records import access_of
 from tests.fact_writer import FactWriter
-from tests.integration.api.fetch_answers import BASE, NOON, TOKEN
+from tests.integration.api.fetch_answers import ADMIN, BASE, NOON, OPERATOR, TOKEN
 from tests.sampled_campaign import Campaign
 
 
@@ -27,17 +28,18 @@ def pages(folder: Path) -> Path:
     return static
 
 
-def access_to(folder: Path) -> Access:
-    """For whoever has the token, or a link that the folder's `state` gives."""
-    return Access(folder / "state", parse_tokens([f"viewer:{TOKEN}"]))
+def access_to(folder: Path, engine: Engine | None = None) -> Access:
+    """By tokens of each role, and by links of the folder's `state`."""
+    tokens = [f"viewer:{TOKEN}", f"operator:{OPERATOR}", f"admin:{ADMIN}"]
+    return access_of(folder / "state", tokens, engine)
 
 
 @contextmanager
 def calling(engine: Engine, folder: Path, *, state: Path | None = None) -> Iterator[TestClient]:
     """A client without a session of an app over this database; pages and, unless it is elsewhere, state are in the folder."""
     queries = QueryEngine(engine)
-    access = access_to(folder if state is None else state.parent)
-    app = create_app(queries, access, static=pages(folder), allowed_hosts=["fleet.example"])
+    access = access_to(folder if state is None else state.parent, engine)
+    app = create_app(queries, access, static=pages(folder), allowed_hosts=["fleet.example"], shared=engine)
     with TestClient(app, base_url=BASE) as client:
         yield client
     queries.close()

@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 from starlette.testclient import TestClient
 
 from services.api import sessions
-from services.api.auth import mint_login_url
 from services.api.sessions import SESSION_HEADER, SESSION_SECONDS
+from tests.access_records import login_url
 from tests.integration.api.fetch_answers import BASE, BEARER, TOKEN, problem
 from tests.integration.api.served import calling, of_a_stranger
 
@@ -41,7 +41,7 @@ def test_strangers_get_no_data(anyone: TestClient, path: str):
 
 def signed_in(anyone: TestClient, folder: Path) -> dict[str, str]:
     """The client has the cookie from now on; the header that belongs to it."""
-    link = urlsplit(mint_login_url(folder / "state", BASE))
+    link = urlsplit(login_url(folder / "state", BASE))
     response = anyone.get(f"{link.path}?{link.query}", follow_redirects=False)
     assert response.status_code == 303
     address, _, binding = response.headers["location"].partition("#session=")
@@ -51,7 +51,7 @@ def signed_in(anyone: TestClient, folder: Path) -> dict[str, str]:
 
 def test_a_link_signs_in_once(engine: Engine, tmp_path: Path):
     with calling(engine, tmp_path) as anyone:
-        link = urlsplit(mint_login_url(tmp_path / "state", BASE))
+        link = urlsplit(login_url(tmp_path / "state", BASE))
         response = anyone.get(f"{link.path}?{link.query}", follow_redirects=False)
         assert response.headers["cache-control"] == "no-store"
         cookie = response.headers["set-cookie"]
@@ -70,7 +70,9 @@ def test_a_cookie_alone_opens_nothing(engine: Engine, tmp_path: Path):
     with calling(engine, tmp_path) as anyone:
         binding = signed_in(anyone, tmp_path)
         described = anyone.app.openapi()["paths"]
-        for path in [path for path, methods in described.items() if "get" in methods and "{" not in path]:
+        paths = [path for path, methods in described.items() if "get" in methods and "{" not in path]
+        paths.remove("/api/v1/sign-in")  # says how to sign in
+        for path in paths:
             problem(anyone.get(path), 401)
             problem(anyone.get(path, headers={SESSION_HEADER: "x"}), 401)
         problem(anyone.get("/metrics"), 401)
@@ -82,7 +84,7 @@ def test_a_cookie_alone_opens_nothing(engine: Engine, tmp_path: Path):
 def test_over_tls_the_cookie_is_for_this_host_and_tls_alone(engine: Engine, tmp_path: Path):
     with calling(engine, tmp_path) as anyone:
         anyone.base_url = BASE.replace("http:", "https:")
-        link = urlsplit(mint_login_url(tmp_path / "state", BASE))
+        link = urlsplit(login_url(tmp_path / "state", BASE))
         response = anyone.get(f"{link.path}?{link.query}", follow_redirects=False)
         name, _, rest = response.headers["set-cookie"].partition("=")
         assert name == "__Host-fleetprof_session"

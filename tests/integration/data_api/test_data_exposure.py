@@ -16,13 +16,13 @@ import pytest
 from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
-from services.api.auth import Access, parse_tokens
 from services.client import Broken, Client, Refused, connect
 from services.commands.certs import app as certs
 from services.data_api.grpc_server import DataListen, DataServer
 from services.data_api.stream_service import StreamService
 from services.data_api.streams import Streams
 from services.errors import CannotStart
+from tests.access_records import access_of
 from tests.handshakes import REFUSED, negotiated, offering
 from tests.integration.data_api.conftest import HOUR, OPERATOR, VIEWER, Store, serving
 from tests.polling import until
@@ -36,7 +36,7 @@ TIMES = {"start": HOUR["from"], "end": HOUR["to"]}
 @contextmanager
 def listening(store: Store, listen: DataListen, state: Path, **options: float) -> Iterator[int]:
     service = StreamService(Streams(store.engine, store.archive))
-    access = Access(state, parse_tokens([f"viewer:{VIEWER}", f"operator:{OPERATOR}"]))
+    access = access_of(state, [f"viewer:{VIEWER}", f"operator:{OPERATOR}"])
     server = DataServer(listen, service, access, **options)
     server.start()
     try:

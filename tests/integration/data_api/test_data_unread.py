@@ -11,13 +11,13 @@ import pytest
 from fastapi import FastAPI
 
 from fleetpb import data_pb2, data_pb2_grpc
-from services.api.auth import Access, parse_tokens
 from services.data_api.grpc_server import DataListen, DataServer
 from services.data_api.http_routes import data_router
 from services.data_api.stream_service import StreamService
 from services.data_api.stream_slots import STREAMS, StreamSlots
 from services.data_api.streams import Streams
 from storage.data.cancellation import Stop
+from tests.access_records import access_of
 from tests.polling import until
 from tests.threaded_server import listening
 
@@ -38,7 +38,7 @@ class Endless(Streams):
 
 @contextmanager
 def by_grpc(service: StreamService, folder: Path) -> Iterator[Callable[[], Callable[[], object]]]:
-    server = DataServer(DataListen(f"unix:{folder}/s"), service, Access(folder))
+    server = DataServer(DataListen(f"unix:{folder}/s"), service, access_of(folder))
     server.start()
     channels = []
 
@@ -59,7 +59,7 @@ def by_grpc(service: StreamService, folder: Path) -> Iterator[Callable[[], Calla
 @contextmanager
 def by_http(service: StreamService, folder: Path) -> Iterator[Callable[[], Callable[[], object]]]:
     app = FastAPI()
-    app.include_router(data_router(service, Access(folder, parse_tokens([f"viewer:{TOKEN}"]))))
+    app.include_router(data_router(service, access_of(folder, [f"viewer:{TOKEN}"])))
     connections = []
 
     def begin() -> Callable[[], object]:

@@ -10,10 +10,10 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from services.api.app import create_app
-from services.api.auth import Access, parse_tokens
 from services.cli import main
 from services.experiments.experiment_service import ExperimentService
 from storage.query.query_engine import QueryEngine
+from tests.access_records import access_of
 from tests.experiment_files import Lab, lab
 from tests.integration.experiments.fetch_experiments import BASE, OPERATOR, TARGETS, VIEWER, Fleetprof
 
@@ -25,7 +25,7 @@ def measured() -> Lab:
 
 @pytest.fixture
 def anyone(engine: Engine, tmp_path: Path) -> Iterator[TestClient]:
-    access = Access(tmp_path / "state", parse_tokens([f"viewer:{VIEWER}", f"operator:{OPERATOR}"]))
+    access = access_of(tmp_path / "state", [f"viewer:{VIEWER}", f"operator:{OPERATOR}"])
     queries = QueryEngine(engine)
     service = ExperimentService(engine)
     app = create_app(queries, access, static=tmp_path, experiments=service, uploads=tmp_path / "uploads")

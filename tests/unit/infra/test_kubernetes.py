@@ -262,7 +262,8 @@ def _secrets(name: str) -> dict[str, set[str]]:
                 found.setdefault(reference["name"], set()).add(reference["key"])
     for volume in PODS[name]["volumes"]:
         if "secret" in volume:
-            found.setdefault(volume["secret"]["secretName"], set()).add("*")
+            keys = [item["key"] for item in volume["secret"].get("items", [{"key": "*"}])]
+            found.setdefault(volume["secret"]["secretName"], set()).update(keys)
     return found
 
 
@@ -273,11 +274,12 @@ def test_each_secret_is_where_it_is_needed():
         "fleetprof-migrate": {stores: {"FLEETPROF_DATABASE_URL"}},
         "fleetprof-collector": {stores: {"*"}, "fleetprof-collector": {"*"}},
         "fleetprof-worker": {stores: {"*"}},
-        "fleetprof-api": {stores: {"*"}, "fleetprof-api": {"*"}, "fleetprof-api-tokens": {"FLEETPROF_API_TOKENS"}},
+        "fleetprof-api": {stores: {"*"}, "fleetprof-api": {"*"}, "fleetprof-api-tokens": {"FLEETPROF_API_TOKENS", "session-secret"}},
     }  # fmt: skip
     page = (ROOT / "docs/deploy.md").read_text()
     (command,) = re.findall(r"create secret generic fleetprof-api-tokens((?:.*\\\n)*.*)", page)
     assert "FLEETPROF_API_TOKENS=" in command
+    assert "session-secret=" in command
     (command,) = re.findall(r"create secret generic fleetprof-server((?:.*\\\n)*.*)", page)
     assert "FLEETPROF_API_TOKENS" not in command
 

@@ -716,6 +716,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/login-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a login link
+         * @description A link that works once, within 12 hours, and opens a session with this role. The caller needs a token and at least this role: a session could otherwise prolong itself.
+         */
+        post: operations["make_login_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/machines": {
         parameters: {
             query?: never;
@@ -769,6 +789,30 @@ export interface paths {
          */
         get: operations["movers"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Prices per core-hour
+         * @description The price of the setting, and those of platforms that differ from it.
+         */
+        get: operations["prices"];
+        /**
+         * Set prices of platforms
+         * @description Replaces all prices that differ from the default.
+         */
+        put: operations["replace_prices"];
         post?: never;
         delete?: never;
         options?: never;
@@ -856,6 +900,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The caller's role
+         * @description Which role the caller has, by a session or a token, and when that ends.
+         */
+        get: operations["current_session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/shared-code": {
         parameters: {
             query?: never;
@@ -888,6 +952,26 @@ export interface paths {
          * @description The applications, or other values of labels, whose stacks contain a function, and the function's callers there.
          */
         get: operations["shared_code_users"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How to sign in
+         * @description Needs no sign-in. It has the command that prints a login link for a server of `fleetprof up`, with its state directory if that is not the default one.
+         */
+        get: operations["sign_in"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1060,6 +1144,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List API tokens
+         * @description Tokens that administrators created, by name, expired ones too.
+         */
+        get: operations["tokens"];
+        put?: never;
+        /**
+         * Create an API token
+         * @description The answer is the only one with the token's text: the database has its digest only.
+         */
+        post: operations["create_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API token
+         * @description This process refuses the token and its sessions at once, other API processes within seconds.
+         */
+        delete: operations["revoke_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List saved views
+         * @description Addresses of the web UI with a name, which all readers share.
+         */
+        get: operations["views"];
+        put?: never;
+        /**
+         * Save a view, or make a short link
+         * @description Stores an address of the web UI. Without a name it is a short link only; the same address then gets the same link.
+         */
+        post: operations["save_view"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/views/{view_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a saved view
+         * @description Its short link then leads nowhere.
+         */
+        delete: operations["remove_view"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/visits": {
         parameters: {
             query?: never;
@@ -1078,6 +1250,26 @@ export interface paths {
          * @description A collector makes the visit next, and its capture is ingested like others. It belongs to the campaign `by-hand` and to no round, so it changes no result of the fleet. `progress` of the answer is the address of its state.
          */
         post: operations["request_visit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in with an API token
+         * @description Opens a session with the role of the token. It ends at the latest when the token does.
+         */
+        post: operations["post_login"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2254,6 +2446,44 @@ export interface components {
             significant: boolean;
         };
         /**
+         * CreatedToken
+         * @description A new token. This is the only answer with its text.
+         */
+        CreatedToken: {
+            /**
+             * Created At
+             * @description RFC 3339, UTC.
+             */
+            created_at: string;
+            /**
+             * Created By
+             * @description Who created it, if known.
+             */
+            created_by: string;
+            /**
+             * Expires At
+             * @description RFC 3339, UTC. Null: it does not expire.
+             */
+            expires_at: string | null;
+            /**
+             * Last Used
+             * @description UTC day of the last request with it; null: never used.
+             */
+            last_used: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+            /**
+             * Token
+             * @description The text for the header Authorization: Bearer.
+             */
+            token: string;
+        };
+        /**
          * CrossCheckAnswer
          * @description Comparison of two independent accounts of CPU time.
          */
@@ -2304,6 +2534,37 @@ export interface components {
             verdict: "agree" | "differ" | "unclear";
             /** Visits */
             visits: number;
+        };
+        /**
+         * CurrentSession
+         * @description Who the caller is.
+         */
+        CurrentSession: {
+            /**
+             * Ends At
+             * @description RFC 3339, UTC. When it ends in any case; null: it has no end.
+             */
+            ends_at: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "session" | "token";
+            /**
+             * Name
+             * @description Name of a created API token; null for other callers.
+             */
+            name: string | null;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+            /**
+             * Unused Ends At
+             * @description RFC 3339, UTC. When the session ends if no further request uses it; null for a token.
+             */
+            unused_ends_at: string | null;
         };
         /**
          * DayRow
@@ -4087,6 +4348,17 @@ export interface components {
             totals: components["schemas"]["Totals"];
         };
         /**
+         * LoginLinkOptions
+         * @description The login link to make.
+         */
+        LoginLinkOptions: {
+            /**
+             * Role
+             * @description Role of the session; null: that of the caller.
+             */
+            role?: ("viewer" | "operator" | "admin") | null;
+        };
+        /**
          * MachineAnswer
          * @description One machine.
          */
@@ -4769,6 +5041,113 @@ export interface components {
             turn: number;
         };
         /**
+         * NewLoginLink
+         * @description A link that works once.
+         */
+        NewLoginLink: {
+            /**
+             * Expires At
+             * @description RFC 3339, UTC. Unused until then, it expires.
+             */
+            expires_at: string;
+            /**
+             * Path
+             * @description Path and query, below the address of this server.
+             */
+            path: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+        };
+        /**
+         * NewPrices
+         * @description All prices that differ from the default.
+         */
+        NewPrices: {
+            /**
+             * Platforms
+             * @description Price per core-hour by platform. Platforms that are missing get the default.
+             */
+            platforms: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * NewToken
+         * @description The token to create.
+         */
+        NewToken: {
+            /**
+             * Days
+             * @description Days until it expires, 1 to 3650; null: it does not expire.
+             */
+            days?: number | null;
+            /**
+             * Name
+             * @description 1 to 100 letters, digits, points, dashes, underscores and @.
+             */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+        };
+        /**
+         * NewView
+         * @description The address to save.
+         */
+        NewView: {
+            /**
+             * Name
+             * @description 1 to 100 characters, unique; null: make a short link only.
+             */
+            name?: string | null;
+            /**
+             * Path
+             * @description Path and query of a page of the web UI, at most 8000 characters of ASCII.
+             */
+            path: string;
+        };
+        /**
+         * OpenedSession
+         * @description A new session; its cookie is in the response's headers.
+         */
+        OpenedSession: {
+            /**
+             * Binding
+             * @description Value of the header X-Fleetprof-Session for requests of this session.
+             */
+            binding: string;
+            /**
+             * Ends At
+             * @description RFC 3339, UTC. When it ends in any case; null: it has no end.
+             */
+            ends_at: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "session" | "token";
+            /**
+             * Name
+             * @description Name of a created API token; null for other callers.
+             */
+            name: string | null;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+            /**
+             * Unused Ends At
+             * @description RFC 3339, UTC. When the session ends if no further request uses it; null for a token.
+             */
+            unused_ends_at: string | null;
+        };
+        /**
          * Order
          * @description Sort key of a list; largest first, names ascending.
          * @enum {string}
@@ -4939,6 +5318,26 @@ export interface components {
             targets: components["schemas"]["WatchedTarget"][];
         };
         /**
+         * PlatformPrice
+         * @description The price of one platform.
+         */
+        PlatformPrice: {
+            /**
+             * Changed At
+             * @description RFC 3339, UTC.
+             */
+            changed_at: string;
+            /**
+             * Changed By
+             * @description Who changed it, if known.
+             */
+            changed_by: string;
+            /** Platform */
+            platform: string;
+            /** Price Per Core Hour */
+            price_per_core_hour: number;
+        };
+        /**
          * Power
          * @description The statistical power of the visits.
          */
@@ -4975,6 +5374,19 @@ export interface components {
             instructions: number;
             /** Platform */
             platform: string;
+        };
+        /**
+         * Prices
+         * @description Prices per core-hour.
+         */
+        Prices: {
+            /**
+             * Default
+             * @description Price of platforms that are not listed: FLEETPROF_PRICE_PER_CORE_HOUR; null: unknown.
+             */
+            default: number | null;
+            /** Platforms */
+            platforms: components["schemas"]["PlatformPrice"][];
         };
         /**
          * ProblemDocument
@@ -5192,6 +5604,14 @@ export interface components {
             sha256: string;
         };
         /**
+         * RemovedView
+         * @description A deleted view or short link.
+         */
+        RemovedView: {
+            /** Id */
+            id: string;
+        };
+        /**
          * ReprocessingAnswer
          * @description Captures that are reprocessed because a binary's symbols became better.
          */
@@ -5275,6 +5695,14 @@ export interface components {
             progress: string;
             /** Visit Id */
             visit_id: string;
+        };
+        /**
+         * RevokedToken
+         * @description A removed token.
+         */
+        RevokedToken: {
+            /** Name */
+            name: string;
         };
         /**
          * SearchAnswer
@@ -5756,6 +6184,25 @@ export interface components {
             suspect: boolean;
             /** Unit */
             unit: string;
+        };
+        /**
+         * SignInByToken
+         * @description An API token, exchanged for a session.
+         */
+        SignInByToken: {
+            /** Token */
+            token: string;
+        };
+        /**
+         * SignInWays
+         * @description How a reader of this server can sign in.
+         */
+        SignInWays: {
+            /**
+             * Command
+             * @description Command that prints a login link, for the user who started this server with `fleetprof up`. Null: only `fleetprof url --api URL` with an API token makes one.
+             */
+            command: string | null;
         };
         /**
          * Slowdown
@@ -6589,6 +7036,47 @@ export interface components {
             slowdown: components["schemas"]["Figure"] | null;
         };
         /**
+         * Token
+         * @description An API token without its text.
+         */
+        Token: {
+            /**
+             * Created At
+             * @description RFC 3339, UTC.
+             */
+            created_at: string;
+            /**
+             * Created By
+             * @description Who created it, if known.
+             */
+            created_by: string;
+            /**
+             * Expires At
+             * @description RFC 3339, UTC. Null: it does not expire.
+             */
+            expires_at: string | null;
+            /**
+             * Last Used
+             * @description UTC day of the last request with it; null: never used.
+             */
+            last_used: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+        };
+        /**
+         * Tokens
+         * @description All created tokens, by name; those of FLEETPROF_API_TOKENS are not among them.
+         */
+        Tokens: {
+            /** Tokens */
+            tokens: components["schemas"]["Token"][];
+        };
+        /**
          * Totals
          * @description The samples and visits of an answer, after all filters.
          */
@@ -6988,6 +7476,48 @@ export interface components {
             share: number;
             /** Value */
             value: string;
+        };
+        /**
+         * View
+         * @description A saved address of the web UI.
+         */
+        View: {
+            /**
+             * Created At
+             * @description RFC 3339, UTC.
+             */
+            created_at: string;
+            /** Id */
+            id: string;
+            /**
+             * Name
+             * @description Null: a short link only.
+             */
+            name: string | null;
+            /**
+             * Path
+             * @description Path and query of a page.
+             */
+            path: string;
+            /**
+             * Role
+             * @description Role of the caller that saved it.
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "admin";
+            /**
+             * Short
+             * @description Path of the short link, which leads to `path`.
+             */
+            short: string;
+        };
+        /**
+         * Views
+         * @description All views with a name, by name.
+         */
+        Views: {
+            /** Views */
+            views: components["schemas"]["View"][];
         };
         /**
          * VisitFailure
@@ -11177,6 +11707,75 @@ export interface operations {
             };
         };
     };
+    make_login_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LoginLinkOptions"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewLoginLink"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller may not do this: the detail says why. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     machines: {
         parameters: {
             query?: {
@@ -11447,6 +12046,122 @@ export interface operations {
                 };
             };
             /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    prices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prices"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    replace_prices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPrices"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prices"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11829,6 +12544,53 @@ export interface operations {
             };
         };
     };
+    current_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CurrentSession"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     shared_code: {
         parameters: {
             query?: {
@@ -12046,6 +12808,35 @@ export interface operations {
             };
             /** @description The database does not respond, or the query takes too long. */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInWays"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12819,6 +13610,401 @@ export interface operations {
             };
         };
     };
+    tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tokens"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    create_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewToken"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedToken"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The name is taken, or the largest number is reached. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    revoke_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the token. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevokedToken"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Nothing has this name or id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    views: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Views"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    save_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewView"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The name is taken, or the largest number is reached. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    remove_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the view or short link. */
+                view_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovedView"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The caller's role is too low. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Nothing has this name or id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     visits: {
         parameters: {
             query?: {
@@ -13011,6 +14197,75 @@ export interface operations {
                 };
             };
             /** @description The database does not respond, or no collector runs. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    post_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInByToken"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenedSession"];
+                };
+            };
+            /** @description The body is not text in UTF-8. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in, or the token is not valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The body or a parameter is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too many wrong tokens came from this address. Retry-After has the seconds to wait. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -1,9 +1,13 @@
-/** Ends the session; the page then shows how to log in again. */
-import { useState } from 'react';
-import { signOut } from '../api/session.ts';
+/** Ends the session; the page then shows how to sign in again. The title of the button says who is signed in. */
+import { useEffect, useState } from 'react';
+import { currentSession, signOut, type CurrentSession } from '../api/session.ts';
 
 export function SignOut() {
   const [failed, setFailed] = useState('');
+  const [session, setSession] = useState<CurrentSession | null>(null);
+  useEffect(() => {
+    currentSession().then(setSession, () => setSession(null)); // the page's own requests report a failure
+  }, []);
   const leave = (): void => {
     signOut().then(
       () => location.reload(),
@@ -12,7 +16,11 @@ export function SignOut() {
   };
   return (
     <>
-      <button type="button" onClick={leave} title="end this browser’s session">
+      <button
+        type="button"
+        onClick={leave}
+        title={session === null ? 'end this browser’s session' : describe(session)}
+      >
         Sign out
       </button>
       {failed !== '' && (
@@ -22,4 +30,9 @@ export function SignOut() {
       )}
     </>
   );
+}
+
+function describe(session: CurrentSession): string {
+  const until = session.ends_at === null ? '' : `, until ${new Date(session.ends_at).toLocaleString()}`;
+  return `end this browser’s session: role ${session.role}${until}`;
 }

@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.types import Message, Receive
 
 from services.api import body, problems
-from services.api.auth import Access, parse_tokens
 from services.api.body import body_as_file
 from services.api.problems import Problem
 from services.api.symbols import symbols_router
 from services.symbols.errors import NoSuchSymbols, UnusableFile
+from tests.access_records import access_of
 
 TOKEN = "o" * 24
 PIECE: Message = {"type": "http.request", "body": b"x", "more_body": True}
@@ -87,7 +87,7 @@ class Api:
         self.service = service or Service()
         self._app = FastAPI()
         problems.install(self._app)
-        access = Access(folder, parse_tokens([f"operator:{TOKEN}"]))
+        access = access_of(folder, [f"operator:{TOKEN}"])
         self._app.include_router(
             symbols_router(self.service, access, anyio.CapacityLimiter(1), folder, **options)  # type: ignore[arg-type]  # by its shape
         )

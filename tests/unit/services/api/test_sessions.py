@@ -1,12 +1,11 @@
 """GIVEN sessions of two halves WHEN one half is missing, old, changed or ended THEN they prove nothing."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from services.api import sessions
+from services.api.access_records import RecordCopy
 from services.api.sessions import (
     LONGEST_SECONDS,
     SESSION_SECONDS,
@@ -16,8 +15,13 @@ from services.api.sessions import (
     cookie_header,
     cookie_name,
 )
+from tests.access_records import MemoryAccessRecords
 
 SECRET = b"s" * 32
+
+
+def sessions_of() -> Sessions:
+    return Sessions(SECRET, RecordCopy(MemoryAccessRecords()))
 
 
 class Clock:
@@ -48,8 +52,8 @@ def used(of: Sessions, halves: Halves) -> Halves:
     return Halves(of.renewed(session) or halves.cookie, halves.binding)
 
 
-def test_a_cookie_alone_proves_nothing_and_a_binding_alone_neither(tmp_path: Path):
-    kept = Sessions(tmp_path, SECRET)
+def test_a_cookie_alone_proves_nothing_and_a_binding_alone_neither():
+    kept = sessions_of()
     one, other = kept.open("admin"), kept.open("admin")
     assert found(kept, one) is not None
     for binding in ("", "x", one.cookie, other.binding, one.binding[:-1], one.binding + "é\ud800"):
@@ -57,8 +61,8 @@ def test_a_cookie_alone_proves_nothing_and_a_binding_alone_neither(tmp_path: Pat
     assert kept.find("", one.binding) is None
 
 
-def test_a_session_that_is_not_used_ends(tmp_path: Path, clock: Clock):
-    kept = Sessions(tmp_path, SECRET)
+def test_a_session_that_is_not_used_ends(clock: Clock):
+    kept = sessions_of()
     halves = kept.open("admin")
     clock.now += SESSION_SECONDS - 1
     assert found(kept, halves) is not None
@@ -66,8 +70,8 @@ def test_a_session_that_is_not_used_ends(tmp_path: Path, clock: Clock):
     assert found(kept, halves) is None
 
 
-def test_use_prolongs_a_session_up_to_its_end(tmp_path: Path, clock: Clock):
-    kept = Sessions(tmp_path, SECRET)
+def test_use_prolongs_a_session_up_to_its_end(clock: Clock):
+    kept = sessions_of()
     halves, begun = kept.open("admin"), clock.now
     while clock.now + SESSION_SECONDS / 2 < begun + LONGEST_SECONDS:
         clock.now += SESSION_SECONDS / 2
@@ -77,8 +81,8 @@ def test_use_prolongs_a_session_up_to_its_end(tmp_path: Path, clock: Clock):
     assert found(kept, halves) is None
 
 
-def test_not_every_answer_carries_a_cookie(tmp_path: Path, clock: Clock):
-    kept = Sessions(tmp_path, SECRET)
+def test_not_every_answer_carries_a_cookie(clock: Clock):
+    kept = sessions_of()
     session = found(kept, kept.open("admin"))
     assert session is not None
     assert kept.renewed(session) is None
@@ -88,8 +92,8 @@ def test_not_every_answer_carries_a_cookie(tmp_path: Path, clock: Clock):
     assert kept.renewed(session) is not None
 
 
-def test_what_is_opened_for_a_minute_is_not_prolonged(tmp_path: Path, clock: Clock):
-    kept = Sessions(tmp_path, SECRET)
+def test_what_is_opened_for_a_minute_is_not_prolonged(clock: Clock):
+    kept = sessions_of()
     halves = kept.open("viewer", longest_s=60)
     clock.now += 59
     assert used(kept, halves) == halves
@@ -97,8 +101,10 @@ def test_what_is_opened_for_a_minute_is_not_prolonged(tmp_path: Path, clock: Clo
     assert found(kept, halves) is None
 
 
-def test_an_ended_session_stays_ended_in_every_process_and_whatever_its_cookie(tmp_path: Path, clock: Clock):
-    kept, elsewhere = Sessions(tmp_path, SECRET), Sessions(tmp_path, SECRET)
+def test_an_ended_session_stays_ended_in_every_process_and_whatever_its_cookie(clock: Clock):
+    records = MemoryAccessRecords()
+    here, there = RecordCopy(records), RecordCopy(records)
+    kept, elsewhere = Sessions(SECRET, here), Sessions(SECRET, there)
     early, other = kept.open("admin"), kept.open("admin")
     clock.now += 3600
     late = used(kept, early)
@@ -107,15 +113,17 @@ def test_an_ended_session_stays_ended_in_every_process_and_whatever_its_cookie(t
     assert session is not None
     elsewhere.end(session)
     elsewhere.end(session)
-    for each in (kept, elsewhere, Sessions(tmp_path, SECRET)):
+    assert found(elsewhere, late) is None, "at once where it was ended"
+    here.refresh()
+    for each in (kept, elsewhere):
         assert found(each, early) is None
         assert found(each, late) is None
         assert found(each, other) is not None
 
 
 @given(position=st.integers(0, 200), replacement=st.characters())
-def test_a_changed_session_is_none(tmp_path_factory: pytest.TempPathFactory, position: int, replacement: str):
-    kept = Sessions(tmp_path_factory.getbasetemp() / "changed", SECRET)
+def test_a_changed_session_is_none(position: int, replacement: str):
+    kept = sessions_of()
     halves = kept.open("admin")
     position %= len(halves.cookie)
     changed = halves.cookie[:position] + replacement + halves.cookie[position + 1 :]

@@ -8,14 +8,15 @@ from fastapi import FastAPI, Request
 from starlette.responses import PlainTextResponse
 from typer.testing import CliRunner
 
-from services.api.auth import Access, Role
 from services.api.request_auth import demand
+from services.api.tokens import Role
 from services.cli import app
 from services.deployment.running_deployment import RunningDeployment, lock_state_dir, publish_deployment
 from services.errors import NotRunning
 from services.monitoring.metrics_address import MetricsAddress
 from services.monitoring.metrics_server import MetricsServer
 from services.monitoring.readiness import Readiness
+from tests.access_records import access_of
 from tests.threaded_server import listening
 
 
@@ -72,7 +73,7 @@ def test_the_api_of_up_is_asked_as_its_user_and_no_other_address(
 
     @api.get("/metrics")
     async def metrics(request: Request) -> PlainTextResponse:
-        demand(request, Access(tmp_path), Role.VIEWER)
+        demand(request, access_of(tmp_path), Role.VIEWER)
         return PlainTextResponse("up 2\n")
 
     with listening(api) as port, lock_state_dir(tmp_path):

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from services.api.auth import Access, Role, parse_tokens
 from services.api.problems import Problem
 from services.api.request_auth import digest_of
+from services.api.tokens import Role
 from services.data_api.grpc_auth import GrpcAuth
+from tests.access_records import access_of
 
 ONE, OTHER, OPERATOR = "v" * 24, "w" * 24, "o" * 24
 VIEWERS = b"fleetprof:role:data-viewer"
@@ -30,8 +31,8 @@ class Call:
 
 @pytest.fixture
 def callers(tmp_path: Path) -> GrpcAuth:
-    tokens = parse_tokens([f"viewer:{ONE}", f"viewer:{OTHER}", f"operator:{OPERATOR}"])
-    return GrpcAuth(Access(tmp_path, tokens), own_user=False)
+    tokens = [f"viewer:{ONE}", f"viewer:{OTHER}", f"operator:{OPERATOR}"]
+    return GrpcAuth(access_of(tmp_path, tokens), own_user=False)
 
 
 def test_each_token_and_each_certificate_is_a_caller(callers: GrpcAuth):

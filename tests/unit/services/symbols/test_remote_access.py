@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from services.errors import SettingsProblem
-from services.symbols import remote_access
-from services.symbols.errors import ApiRefused, UnusableFile
+from services.client import json_api
+from services.errors import ApiRefused, SettingsProblem
+from services.symbols.errors import UnusableFile
 from services.symbols.remote_access import RemoteSymbols
 from services.symbols.symbol_files import LocalFile
 
@@ -66,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
-    monkeypatch.setattr(remote_access.time, "sleep", lambda _: None)
+    monkeypatch.setattr(json_api.time, "sleep", lambda _: None)
     server = Api()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from services.errors import ApiRefused
 from services.symbols import uploading
-from services.symbols.errors import ApiRefused, UnusableFile
+from services.symbols.errors import UnusableFile
 from services.symbols.symbol_files import LocalFile
 from services.symbols.uploading import Known, Refused, Sent, follow, upload
 
