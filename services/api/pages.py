@@ -54,7 +54,8 @@ def ui_router(static: Path) -> APIRouter:
                 return FileResponse(file, headers={"Cache-Control": "no-cache"})
             coding = best_coding(accept_encoding(request.headers))
             return _asset(file, coding if file.suffix in _PACKABLE else None)
-        if "." in path.rpartition("/")[2]:
+        # Below a page's path, a dot is part of a name: /source/libc.so.6, /machines/web-1.example.
+        if path.startswith("assets/") or ("/" not in path and "." in path):
             raise Problem(HTTPStatus.NOT_FOUND, f"There is no /{path}.")
         index = root / "index.html"
         if not index.is_file():

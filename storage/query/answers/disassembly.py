@@ -15,7 +15,7 @@ Addresses = Literal["virtual", "file", "kernel"]
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionBuild(Answer):
+class DisassembledBuild(Answer):
     """A build of the function's binary."""
 
     key: Annotated[
@@ -166,7 +166,7 @@ class DisassemblyAnswer(Answer):
         Field(description="The shown function in all builds, from ingested data. Its key is empty."),
     ]
     builds: Annotated[
-        tuple[FunctionBuild, ...], Field(description="Builds with samples, the heaviest first.")
+        tuple[DisassembledBuild, ...], Field(description="Builds with samples, the heaviest first.")
     ]
     unknown_build_samples: Annotated[
         int,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
-from storage.query.answers.disassembly import FunctionBuild
+from storage.query.answers.disassembly import DisassembledBuild
 from storage.query.answers.figures import as_seconds
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
@@ -18,7 +18,7 @@ class FunctionBuilds:
     """The builds of the function's binary."""
 
     keys: tuple[str, ...]
-    listed: tuple[tuple[FunctionBuild, int], ...]
+    listed: tuple[tuple[DisassembledBuild, int], ...]
     """Builds with the function, the heaviest first, and the index of each in `keys`."""
     unknown_samples: int
     visit: Int64
@@ -62,7 +62,7 @@ class FunctionBuilds:
         for number in np.unique(build[build >= 0]).tolist():
             mine = of_profile == number
             units, weight = int(own_units[mine].sum()), float(own_weight[mine].sum())
-            entry = FunctionBuild(
+            entry = DisassembledBuild(
                 key=builds.keys[number],
                 binary=row.binary,
                 visits=int((build == number).sum()),

@@ -17,7 +17,7 @@ from sqlalchemy import select
 from storage.arrays import Int64
 from storage.errors import BadSelection
 from storage.query import binary_builds
-from storage.query.answers.disassembly import FunctionBuild
+from storage.query.answers.disassembly import DisassembledBuild
 from storage.query.answers.functions import NamedFunction
 from storage.query.answers.selection_echo import SelectionEcho
 from storage.query.answers.table import TableRow
@@ -82,7 +82,7 @@ class FunctionVisits:
     functions: tuple[NamedFunction, ...]
     functions_total: int
     itself: TableRow
-    builds: tuple[FunctionBuild, ...]
+    builds: tuple[DisassembledBuild, ...]
     unknown_samples: int
     shown: ShownBuild | None
     """None: no build of the binary is known."""

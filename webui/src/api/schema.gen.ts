@@ -2795,6 +2795,47 @@ export interface components {
             test_share: number;
         };
         /**
+         * DisassembledBuild
+         * @description A build of the function's binary.
+         */
+        DisassembledBuild: {
+            /**
+             * Binary
+             * @description Name of the binary.
+             */
+            binary: string;
+            /**
+             * Key
+             * @description Key of the binary: its build-id in hex, or `go:…` or `sha256:…` if it has none.
+             */
+            key: string;
+            /**
+             * Self
+             * @description Units of these samples.
+             */
+            self: number;
+            /**
+             * Self Samples
+             * @description Samples whose innermost function it is, in this build.
+             */
+            self_samples: number;
+            /**
+             * Self Seconds
+             * @description Null for events not counted in time.
+             */
+            self_seconds: number | null;
+            /**
+             * Self Share
+             * @description Estimated share of the whole selection.
+             */
+            self_share: number;
+            /**
+             * Visits
+             * @description Visits with the function in a stack, in this build.
+             */
+            visits: number;
+        };
+        /**
          * DisassemblyAnswer
          * @description The instructions of a function, with samples.
          */
@@ -2808,7 +2849,7 @@ export interface components {
              * Builds
              * @description Builds with samples, the heaviest first.
              */
-            builds: components["schemas"]["storage__query__answers__disassembly__FunctionBuild"][];
+            builds: components["schemas"]["DisassembledBuild"][];
             captures: components["schemas"]["CaptureSample"];
             code: components["schemas"]["CodeOrigin"];
             /**
@@ -3636,7 +3677,7 @@ export interface components {
              * Builds
              * @description The builds with the name of its binary, the newest first, at most a hundred. A function is the same in all of them.
              */
-            builds: components["schemas"]["storage__query__answers__function__FunctionBuild"][];
+            builds: components["schemas"]["FunctionBuild"][];
             /** Builds Total */
             builds_total: number;
             /**
@@ -3673,6 +3714,38 @@ export interface components {
             raw_name: string;
             /**
              * Status
+             * @enum {string}
+             */
+            status: "full" | "symtab" | "binary_only" | "unknown";
+        };
+        /**
+         * FunctionBuild
+         * @description A build of the function's binary.
+         */
+        FunctionBuild: {
+            /**
+             * First Seen
+             * @description RFC 3339, UTC.
+             */
+            first_seen: string;
+            /**
+             * Key
+             * @description Key of the binary, for /source and /symbols.
+             */
+            key: string;
+            /**
+             * Path
+             * @description Path at which it was first seen.
+             */
+            path: string;
+            /**
+             * Reason
+             * @description The reason why the status is not full, as a sentence.
+             */
+            reason: string;
+            /**
+             * Status
+             * @description Its best symbols so far.
              * @enum {string}
              */
             status: "full" | "symtab" | "binary_only" | "unknown";
@@ -7723,79 +7796,6 @@ export interface components {
          * @enum {string}
          */
         Which: "missing" | "all";
-        /**
-         * FunctionBuild
-         * @description A build of the function's binary.
-         */
-        storage__query__answers__disassembly__FunctionBuild: {
-            /**
-             * Binary
-             * @description Name of the binary.
-             */
-            binary: string;
-            /**
-             * Key
-             * @description Key of the binary: its build-id in hex, or `go:…` or `sha256:…` if it has none.
-             */
-            key: string;
-            /**
-             * Self
-             * @description Units of these samples.
-             */
-            self: number;
-            /**
-             * Self Samples
-             * @description Samples whose innermost function it is, in this build.
-             */
-            self_samples: number;
-            /**
-             * Self Seconds
-             * @description Null for events not counted in time.
-             */
-            self_seconds: number | null;
-            /**
-             * Self Share
-             * @description Estimated share of the whole selection.
-             */
-            self_share: number;
-            /**
-             * Visits
-             * @description Visits with the function in a stack, in this build.
-             */
-            visits: number;
-        };
-        /**
-         * FunctionBuild
-         * @description A build of the function's binary.
-         */
-        storage__query__answers__function__FunctionBuild: {
-            /**
-             * First Seen
-             * @description RFC 3339, UTC.
-             */
-            first_seen: string;
-            /**
-             * Key
-             * @description Key of the binary, for /source and /symbols.
-             */
-            key: string;
-            /**
-             * Path
-             * @description Path at which it was first seen.
-             */
-            path: string;
-            /**
-             * Reason
-             * @description The reason why the status is not full, as a sentence.
-             */
-            reason: string;
-            /**
-             * Status
-             * @description Its best symbols so far.
-             * @enum {string}
-             */
-            status: "full" | "symtab" | "binary_only" | "unknown";
-        };
     };
     responses: never;
     parameters: never;

@@ -17,6 +17,10 @@ const ROUTES: readonly { page: PageOf; Component: ComponentType }[] = [
     pages.RELIABILITY,
     async () => (await import('../pages/reliability/ReliabilityPage.tsx')).ReliabilityPage,
   ),
+  route(pages.FUNCTION, async () => (await import('../pages/fn/FunctionPage.tsx')).FunctionPage),
+  route(pages.GRAPH, async () => (await import('../pages/graph/GraphPage.tsx')).GraphPage),
+  route(pages.ASM, async () => (await import('../pages/asm/AsmPage.tsx')).AsmPage),
+  route(pages.SOURCE, async () => (await import('../pages/source/SourcePage.tsx')).SourcePage),
   route(pages.SYMBOLS, async () => (await import('../pages/symbols/SymbolsPage.tsx')).SymbolsPage),
 ];
 

@@ -72,7 +72,12 @@ export const SOURCE = page('/source/:binary', {
   fn: integer(0, 0, Number.MAX_SAFE_INTEGER),
   version: text(),
 });
-export const ASM = page('/asm/:binary/:fn', { ...SHOWN, build_id: text() });
+export const ASM = page('/asm/:binary/:fn', {
+  ...SHOWN,
+  build_id: text(),
+  /** The chosen instruction, hex; empty: none. */
+  address: text(),
+});
 export const COMPARE = page('/compare', {
   ...SHOWN,
   ...BASE,

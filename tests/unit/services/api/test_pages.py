@@ -70,3 +70,20 @@ def test_who_asks_by_the_wrong_method_is_told_what_to_do(client: TestClient):
         == "/api/v1/sources does not support GET: it supports POST."
     )
     assert "openapi.json" in client.get("/api/v1/nothing").json()["hint"]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/source/libc.so.6?path=a.c", 200),
+        ("/source/%2Fsrv%2Fapp%2Fmain.py", 200),
+        ("/machines/web-1.example", 200),
+        ("/robots.txt", 404),
+        ("/assets/gone.js", 404),
+    ],
+)
+def test_a_name_below_a_page_may_have_dots_and_slashes(
+    client: TestClient, tmp_path: Path, path: str, status: int
+):
+    (tmp_path / "index.html").write_text("page")
+    assert client.get(path).status_code == status
