@@ -21,6 +21,7 @@ const ROUTES: readonly { page: PageOf; Component: ComponentType }[] = [
   route(pages.GRAPH, async () => (await import('../pages/graph/GraphPage.tsx')).GraphPage),
   route(pages.ASM, async () => (await import('../pages/asm/AsmPage.tsx')).AsmPage),
   route(pages.SOURCE, async () => (await import('../pages/source/SourcePage.tsx')).SourcePage),
+  route(pages.MACHINES, async () => (await import('../pages/machines/MachinesPage.tsx')).MachinesPage),
   route(pages.SYMBOLS, async () => (await import('../pages/symbols/SymbolsPage.tsx')).SymbolsPage),
 ];
 
