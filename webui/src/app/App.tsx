@@ -22,6 +22,7 @@ const ROUTES: readonly { page: PageOf; Component: ComponentType }[] = [
   route(pages.ASM, async () => (await import('../pages/asm/AsmPage.tsx')).AsmPage),
   route(pages.SOURCE, async () => (await import('../pages/source/SourcePage.tsx')).SourcePage),
   route(pages.MACHINES, async () => (await import('../pages/machines/MachinesPage.tsx')).MachinesPage),
+  route(pages.MACHINE, async () => (await import('../pages/machine/MachinePage.tsx')).MachinePage),
   route(pages.SYMBOLS, async () => (await import('../pages/symbols/SymbolsPage.tsx')).SymbolsPage),
 ];
 
