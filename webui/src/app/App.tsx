@@ -23,6 +23,7 @@ const ROUTES: readonly { page: PageOf; Component: ComponentType }[] = [
   route(pages.SOURCE, async () => (await import('../pages/source/SourcePage.tsx')).SourcePage),
   route(pages.MACHINES, async () => (await import('../pages/machines/MachinesPage.tsx')).MachinesPage),
   route(pages.MACHINE, async () => (await import('../pages/machine/MachinePage.tsx')).MachinePage),
+  route(pages.CAMPAIGNS, async () => (await import('../pages/campaigns/CampaignsPage.tsx')).CampaignsPage),
   route(pages.SYMBOLS, async () => (await import('../pages/symbols/SymbolsPage.tsx')).SymbolsPage),
 ];
 

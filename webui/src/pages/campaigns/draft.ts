@@ -28,6 +28,19 @@ export const NEW: Draft = {
   failure_window: '20',
 };
 
+/** Events that count time, which are sampled at a rate; the server's list. */
+const TIMED: readonly string[] = [
+  'cpu',
+  'cycles',
+  'ref-cycles',
+  'cycles-any',
+  'cycles-distributed',
+  'memory-stalls',
+  'aperf',
+  'mperf',
+  'tsc',
+];
+
 const LIMITS: Partial<Record<Field, readonly [least: number, most: number]>> = {
   period_s: [1, 604_800],
   visits_per_round: [0, 1_000_000],
@@ -84,7 +97,7 @@ export function changeOf(draft: Draft, unchanged: Draft | null): CampaignChange 
   if (differs('select_machines')) change.select_machines = labelsOf(draft.select_machines) ?? {};
   if (unchanged === null || differs('event')) {
     // Events are replaced as a whole.
-    const rate = /^(cpu|cpu-clock|task-clock|wall)/.test(draft.event) ? Number(draft.rate_hz) : 0;
+    const rate = TIMED.includes(draft.event.trim()) ? Number(draft.rate_hz) : 0;
     change.events = [
       {
         event: draft.event.trim(),

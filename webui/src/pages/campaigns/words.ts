@@ -8,11 +8,7 @@ type Event = CampaignAnswer['events'][number];
 /** `cpu for 5 s at 99 Hz`. */
 export function eventText({ event, duration_ms, rate_hz, period, stacks }: Event): string {
   const often =
-    rate_hz > 0
-      ? ` at ${significantly(rate_hz)} Hz`
-      : period > 0
-        ? `, every ${count(period)} events`
-        : '';
+    rate_hz > 0 ? ` at ${significantly(rate_hz)} Hz` : period > 0 ? `, every ${count(period)} events` : '';
   return `${event} for ${significantly(duration_ms / 1000)} s${often}${stacks ? '' : ', without stacks'}`;
 }
 
