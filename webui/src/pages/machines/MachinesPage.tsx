@@ -52,6 +52,7 @@ export function MachinesPage() {
           />
           <input
             type="search"
+            className="find-machine"
             value={place.find}
             onChange={(event) => go({ find: event.target.value, offset: 0 }, 'replace')}
             placeholder="Name, platform, kernel, key=value"

@@ -76,9 +76,7 @@ export function MachinesTable({ machines, order, onSort, now }: Props) {
               <td>{machine.datacenter || '–'}</td>
               <td>{machine.kernel || '–'}</td>
               <td className="number">{machine.logical_cpus === null ? '–' : count(machine.logical_cpus)}</td>
-              <td className="number">
-                {machine.busy_cores === null ? '–' : significant(machine.busy_cores)}
-              </td>
+              <td className="number">{coresText(machine.busy_cores)}</td>
               <td>
                 <ShareBar
                   share={machine.utilisation}
@@ -102,6 +100,12 @@ export function MachinesTable({ machines, order, onSort, now }: Props) {
       </table>
     </div>
   );
+}
+
+/** Below a hundredth of a core, digits say nothing. */
+function coresText(cores: number | null): string {
+  if (cores === null) return '–';
+  return cores > 0 && cores < 0.01 ? '< 0.01' : significant(cores);
 }
 
 function LastProfile({ machine: { last_visit }, now }: { machine: MachineRow; now: number }) {
