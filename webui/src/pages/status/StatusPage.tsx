@@ -7,6 +7,7 @@ import { Page } from '../../app/Page.tsx';
 import { CAMPAIGNS, linkTo, MACHINE, MACHINES, SYMBOLS } from '../../app/pages.ts';
 import { count, percent, plural } from '../../selection/numbers.ts';
 import { roughly } from '../../selection/time.ts';
+import { Command } from '../../ui/Command.tsx';
 import { DataTable, type Column } from '../../ui/DataTable.tsx';
 import { Answered } from '../../ui/states/Answered.tsx';
 import { TableSkeleton } from '../../ui/states/Skeleton.tsx';
@@ -214,9 +215,10 @@ function Versions() {
           ['Your role', session.data?.role ?? null],
           [
             'Metrics',
-            <a key="metrics" href="/metrics">
-              /metrics, for Prometheus
-            </a>,
+            <Command
+              key="metrics"
+              text={`curl -H "Authorization: Bearer $TOKEN" ${location.origin}/metrics`}
+            />,
           ],
           [
             'API',
