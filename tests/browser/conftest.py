@@ -15,6 +15,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from sqlalchemy import Engine
 
 from services.api.app import create_app
+from services.api.tokens import Role
+from services.fleet.fleet_service import FleetService
 from services.symbols.symbol_service import SymbolService
 from storage.archive import Archive
 from storage.database import open_engine
@@ -81,8 +83,8 @@ class Server:
     url: str
     state_dir: Path
 
-    def login_url(self) -> str:
-        return login_url(self.state_dir, self.url)
+    def login_url(self, role: Role = Role.ADMIN) -> str:
+        return login_url(self.state_dir, self.url, role)
 
 
 @pytest.fixture
@@ -99,6 +101,7 @@ def server(database_url: str, tmp_path: Path, built_pages: None) -> Iterator[Ser
         price_per_core_hour=PRICE,
         symbols=service,
         uploads=tmp_path / "uploads",
+        fleet=FleetService(engine),
         shared=engine,
     )
     running = uvicorn.Server(
@@ -128,9 +131,9 @@ class Visitor:
     server: Server
     complaints: list[str] = field(default_factory=list)
 
-    def log_in(self) -> None:
+    def log_in(self, role: Role = Role.ADMIN) -> None:
         """As the page does it for a link; it is not drawn for that."""
-        led_to = self.page.context.request.get(self.server.login_url(), max_redirects=0)
+        led_to = self.page.context.request.get(self.server.login_url(role), max_redirects=0)
         _, _, binding = led_to.headers["location"].partition("#session=")
         page = self.page.context.new_page()
         page.goto(f"{self.server.url}/healthz")
@@ -147,7 +150,7 @@ def new_visitor(chromium: Browser, server: Server) -> Iterator[Callable[..., Vis
     """Makes visitors; options are those of a browser context. Logged in unless `logged_in=False`."""
     contexts: list[BrowserContext] = []
 
-    def make(*, logged_in: bool = True, **options: object) -> Visitor:
+    def make(*, logged_in: bool = True, role: Role = Role.ADMIN, **options: object) -> Visitor:
         viewport = {"width": 1440, "height": 900}
         context = chromium.new_context(**{"viewport": viewport, "reduced_motion": "reduce", **options})
         contexts.append(context)
@@ -164,7 +167,7 @@ def new_visitor(chromium: Browser, server: Server) -> Iterator[Callable[..., Vis
             ),
         )
         if logged_in:
-            visitor.log_in()
+            visitor.log_in(role)
         return visitor
 
     yield make

@@ -34,3 +34,16 @@ export type Mover = Schemas['Mover'];
 export type Figure = Schemas['Figure'];
 /** The JSON part of the binary flame graph. */
 export type FlameSummary = Omit<Schemas['FlameAnswer'], 'nodes'>;
+export type MachineRow = Schemas['MachineRow'];
+export type MachineAnswer = Schemas['MachineAnswer'];
+export type MachinesAnswer = Schemas['MachinesAnswer'];
+export type MachineSort = Schemas['MachineSort'];
+export type VisitRow = Schemas['VisitRow'];
+export type RequestedVisit = Schemas['RequestedVisit'];
+export type CampaignAnswer = Schemas['CampaignAnswer'];
+export type CampaignHour = Schemas['CampaignHour'];
+export type CampaignChange = Schemas['CampaignChange'];
+export type ChangedCampaign = Schemas['ChangedCampaign'];
+export type SavedView = Schemas['View'];
+export type CreatedToken = Schemas['CreatedToken'];
+export type Prices = Schemas['Prices'];

@@ -32,6 +32,11 @@ const ROUTES: readonly { page: PageOf; Component: ComponentType }[] = [
     pages.SHARED_CODE,
     async () => (await import('../pages/shared-code/SharedCodePage.tsx')).SharedCodePage,
   ),
+  route(pages.MACHINES, async () => (await import('../pages/machines/MachinesPage.tsx')).MachinesPage),
+  route(pages.MACHINE, async () => (await import('../pages/machine/MachinePage.tsx')).MachinePage),
+  route(pages.CAMPAIGNS, async () => (await import('../pages/campaigns/CampaignsPage.tsx')).CampaignsPage),
+  route(pages.STATUS, async () => (await import('../pages/status/StatusPage.tsx')).StatusPage),
+  route(pages.SETTINGS, async () => (await import('../pages/settings/SettingsPage.tsx')).SettingsPage),
   route(pages.SYMBOLS, async () => (await import('../pages/symbols/SymbolsPage.tsx')).SymbolsPage),
 ];
 

@@ -10,6 +10,7 @@ import { Popover } from '../ui/Popover.tsx';
 import { useAsOf } from './asOf.tsx';
 import { commandOf, curlOf, pythonOf } from './copyAs.ts';
 import type { Shown } from './Page.tsx';
+import { SaveView } from './SaveView.tsx';
 import { useToast } from './Toast.tsx';
 
 /** The main question of a page. */
@@ -67,6 +68,7 @@ export function ShareMenu({ share, copyLink }: Props) {
         return (
           <div className="menu-links">
             {item('Copy link ( y )', () => void copyLink())}
+            <SaveView close={close} />
             {address !== null && share !== null && (
               <>
                 {item('Copy as curl', () => copyText('The curl command is', curlOf(address)))}

@@ -105,7 +105,11 @@ export const MACHINES = page('/machines', {
   sort: text('name'),
   offset: integer(0, 0, 100_000_000),
 });
-export const MACHINE = page('/machines/:name', SHOWN);
+export const MACHINE = page('/machines/:name', {
+  ...SHOWN,
+  /** The profile that was requested here, and whose progress is shown. */
+  visit: text(),
+});
 export const CAMPAIGNS = page('/campaigns', { campaign: text() });
 export const SYMBOLS = page('/symbols', {
   /** Only binaries with unnamed samples, or all. */

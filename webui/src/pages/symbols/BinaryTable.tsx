@@ -15,7 +15,7 @@ const COLUMNS: readonly { sort: SymbolsPlace['sort']; text: string; title: strin
   { sort: 'name', text: 'Binary', title: 'by name', number: false },
   {
     sort: 'cpu',
-    text: 'Hides',
+    text: 'CPU without names',
     title: 'share of the fleet’s CPU time in samples whose stack contains unnamed code of this binary',
     number: true,
   },
@@ -147,7 +147,7 @@ function Hidden({ binary, full }: { binary: BinarySymbols; full: number }) {
     );
   }
   const cores = binary.cores === null ? '' : `, ${spoken('cores', binary.cores)}`;
-  const said = `hides ${spoken('share', binary.share)}${cores}`;
+  const said = `CPU without names: ${spoken('share', binary.share)}${cores}`;
   return (
     <td className="number cpu" title={`${said}\nobserved: ${seen}`}>
       <span className="amount sorted">

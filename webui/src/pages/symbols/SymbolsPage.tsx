@@ -12,7 +12,7 @@ import { Segments } from '../../ui/Segments.tsx';
 import { TableSkeleton } from '../../ui/states/Skeleton.tsx';
 import { BinaryDetails } from './BinaryDetails.tsx';
 import { BinaryTable } from './BinaryTable.tsx';
-import { PAGE, useSymbols } from './queries.ts';
+import { PAGE, PHONE_PAGE, useSymbols } from './queries.ts';
 import { UploadPanel } from './UploadPanel.tsx';
 import { shortKey } from './words.ts';
 
@@ -28,7 +28,7 @@ export function SymbolsPage() {
   // Back leads to the page from which this one was opened, not through each typed letter.
   const go = (change: Partial<typeof place>): void => goHow(change, 'replace');
   const say = useToast();
-  const [rows, setRows] = useState(PAGE);
+  const [rows, setRows] = useState(() => (matchMedia('(width <= 700px)').matches ? PHONE_PAGE : PAGE));
   const symbols = useSymbols(place, rows);
   const { data, error } = symbols;
   const elsewhere =

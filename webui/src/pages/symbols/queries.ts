@@ -4,6 +4,8 @@ import { useAnswer } from '../../api/useAnswer.ts';
 import type { SymbolsPlace } from '../../app/pages.ts';
 
 export const PAGE = 200;
+/** Each binary is a block of its own on a phone. */
+export const PHONE_PAGE = 25;
 const QUIET = 15_000;
 const BUSY = 1_500;
 

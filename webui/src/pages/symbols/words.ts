@@ -100,7 +100,7 @@ export function stateOf(
   if (binary.samples === 0) return binary.reason || 'No sample of the last day contains it.';
   if (binary.unresolved > 0) return binary.reason || advice(binary);
   if (binary.status === 'full') return 'Nothing: every function that ran has a name.';
-  return `Names only, no inlined calls or lines${binary.reason === '' ? '.' : `: ${binary.reason}`}`;
+  return `No debug file: function names only${binary.reason === '' ? '.' : `. ${binary.reason}`}`;
 }
 
 /** The most useful action, in one sentence. */

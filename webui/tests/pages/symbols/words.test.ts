@@ -52,11 +52,13 @@ describe('words about symbols', () => {
 
   it('tell names without lines, and why, in what a row shows', () => {
     const names = { ...known, quality: 'symtab', status: 'symtab' } as const;
-    expect(stateOf(names)).toBe('Names only, no inlined calls or lines.');
+    expect(stateOf(names)).toBe('No debug file: function names only.');
     const why = stateOf({ ...names, reason: 'No debug file was found. Two places were asked.' });
-    expect(firstSentence(why)).toBe('Names only, no inlined calls or lines: No debug file was found.');
+    expect(firstSentence(why)).toBe('No debug file: function names only.');
     // Functions that the machine itself named have names only, whatever is known of their file.
-    expect(stateOf({ ...names, status: 'binary_only', reason: 'It is gone.' })).toContain('Names only');
+    expect(stateOf({ ...names, status: 'binary_only', reason: 'It is gone.' })).toContain(
+      'function names only',
+    );
   });
 
   it.each([

@@ -1,0 +1,40 @@
+/** The latest profiles of the machine; more of them on request. */
+import { useState } from 'react';
+import type { MachineAnswer } from '../../api/types.ts';
+import { useAnswer } from '../../api/useAnswer.ts';
+import { plural } from '../../selection/numbers.ts';
+import { ProfilesTable } from '../../views/fleet/ProfilesTable.tsx';
+import { ProblemText } from '../../views/fleet/ProblemText.tsx';
+import { linkToProfile } from './address.ts';
+
+/** In the answer about the machine. */
+const FEW = 20;
+const MANY = 500;
+const EVERY_MS = 10_000;
+
+export function Profiles({ machine, now }: { machine: MachineAnswer; now: number }) {
+  const [more, setMore] = useState(false);
+  const longer = useAnswer(
+    '/api/v1/visits',
+    { machine: machine.name, limit: MANY },
+    { enabled: more, every: EVERY_MS },
+  );
+  const visits = (more && longer.data?.visits) || machine.visits;
+  return (
+    <section className="panel wide" aria-label="profiles">
+      <h2>
+        Profiles <span className="note">the newest first</span>
+      </h2>
+      <ProfilesTable label="profiles of this machine" visits={visits} now={now} linkOf={linkToProfile} />
+      <ProblemText error={more ? longer.error : null} />
+      <p className="pager note">
+        {plural(visits.length, 'profile')} shown.{' '}
+        {!more && visits.length >= FEW && (
+          <button type="button" onClick={() => setMore(true)}>
+            Show up to {MANY}
+          </button>
+        )}
+      </p>
+    </section>
+  );
+}
