@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 
 OLD = "v1"
 NEW = "v2"
+VERSIONS = f'select={{version="{NEW}"}}&base_select={{version="{OLD}"}}&base_from=now-24h&base_to=now'
 VISITS = 9
 """Of each release."""
 
@@ -37,61 +38,91 @@ def fleet(engine: Engine) -> IngestedFleet:
 
 
 def test_two_versions_are_compared_from_their_row(visitor: Visitor, fleet: IngestedFleet):
-    page = visitor.open("?by=version&view=table")
+    page = visitor.open("explore?by=version&view=table")
     row(page, NEW).click(button="right")
     page.get_by_role("menuitem", name=f"Compare with {OLD}").click()
-    expect(page.locator(".sides")).to_contain_text(f"version = {NEW}")
-    expect(page.locator(".sides")).to_contain_text(f"against version = {OLD}")
-    expect_place(page, view="diff")
+    sides = page.locator(".sides .side")
+    expect(sides.first).to_contain_text(f"version = {NEW}")
+    expect(sides.last).to_contain_text(f"version = {OLD}")
     expect_place(page, base_select=f'{{version="{OLD}"}}')
+    page.get_by_role("button", name="self", exact=True).click()
 
     malloc = row(page, "malloc")
     expect(malloc).to_have_class(re.compile(r"\bmore\b"))
     expect(malloc).to_contain_text("▲")
-    expect(malloc.locator(".sr-only")).to_have_text(
-        re.compile(r"\+\d+\.\d\d points, interval \+\d.*; q (=|<) 0\.0\d*: significant")
+    expect(malloc.locator(".sr-only").last).to_have_text(
+        re.compile(r"\+\d+\.\d\d percentage points, interval \+\d.*; q (=|<) 0\.0\d*: significant")
     )
     rare = row(page, "rare")
     expect(rare).to_have_class(re.compile(r"\bunsure\b"))
     expect(rare).to_contain_text("gone")
     rare.hover()
     expect(page.locator(".row-details")).to_contain_text("not significant")
-    expect(page.locator(".panel .bar-bottom")).to_contain_text("rows differ significantly")
-    expect(page.locator(".panel .bar-bottom")).to_contain_text("of 100 such samplings")
+    expect(page.locator(".verdict")).to_contain_text("rows changed significantly")
+    expect(page.locator(".verdict")).to_contain_text("% of the time")
+    expect(row(page, "parse")).to_contain_text("▼")
 
-    page.get_by_role("button", name="Swap").click()
+    page.get_by_role("button", name="swap the sides").click()
     expect(row(page, "malloc")).to_have_class(re.compile(r"\bless\b"))
     expect_place(page, select=f'{{version="{OLD}"}}')
     page.go_back()
     expect(row(page, "malloc")).to_have_class(re.compile(r"\bmore\b"))
-    expect(row(page, "parse")).to_contain_text("▼")
     page.get_by_role("button", name="total", exact=True).click()
     expect(row(page, "parse")).to_contain_text("not significant")  # with malloc it takes as long as before
     row(page, "malloc").click()
+    expect(page.get_by_role("heading", name="malloc", exact=True)).to_be_visible()
+
+
+def test_rows_are_chosen_and_sorted_in_any_unit(visitor: Visitor, fleet: IngestedFleet):
+    page = visitor.open(f"compare?{VERSIONS}&column=self&measure=cores")
+    expect(row(page, "malloc")).to_have_class(re.compile(r"\bmore\b"))
+    expect(page.get_by_role("columnheader", name="change (cores)")).to_be_visible()
+    page.get_by_role("button", name="Less", exact=True).click()
+    expect(row(page, "malloc")).to_have_count(0)
+    expect_place(page, only="faster")
+    page.get_by_role("button", name="All", exact=True).click()
+    page.get_by_role("columnheader", name="function").get_by_role("button").click()
+    expect(rows(page).first).to_contain_text("do_syscall_64")
+    expect_place(page, sort="name")
+
+
+def test_call_paths_of_both_sides_are_one_graph(visitor: Visitor, fleet: IngestedFleet):
+    page = visitor.open(f"compare?{VERSIONS}&view=flame")
     expect(page.locator("canvas")).to_be_visible()
-    expect_place(page, mark=re.compile("^function:"))
+    expect(page.get_by_role("list", name="colours")).to_contain_text("or gone")
+    page.locator("canvas").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowDown")
+    expect(page.locator(".details .name")).to_have_text("malloc")
+    expect(page.locator(".details")).to_contain_text("×1.")
+    page.keyboard.press("Enter")
+    expect_place(page, node=re.compile("."))
+    page.go_back()
+    expect_place(page, node=None)
+    page.get_by_role("button", name="Call graph").click()
+    expect(page.get_by_role("table", name="functions of the graph")).to_contain_text("malloc")
 
 
 def test_a_base_without_samples_is_said(visitor: Visitor, fleet: IngestedFleet):
-    page = visitor.open("?view=diff&from=now-15m")
-    expect(page.get_by_text("The base has no samples.")).to_be_visible()
+    page = visitor.open("compare?from=now-15m")
+    expect(page.get_by_text("There are no samples before.")).to_be_visible()
     page.get_by_role("button", name="Other base…").click()
     picker = page.get_by_role("dialog", name="another base")
     picker.get_by_label("Filters").fill('{application="search"}')
     picker.get_by_role("button", name="In the selection’s time range").click()
-    expect(page.locator(".sides")).to_contain_text("all")
-    expect(page.locator(".sides")).to_contain_text("against application = search")
+    expect(page.locator(".sides .side").first).to_contain_text("all")
+    expect(page.locator(".sides .side").last).to_contain_text("application = search")
     expect(rows(page).first).to_be_visible()
 
 
 def test_nothing_is_judged_without_a_base(visitor: Visitor, fleet: IngestedFleet):
-    page = visitor.open('?view=diff&base_select={version="none"}')
-    expect(page.get_by_text("The base has no samples.")).to_be_visible()
-    expect(page.get_by_text("rows differ significantly")).to_have_count(0)
+    page = visitor.open('compare?base_select={version="none"}')
+    expect(page.get_by_text("There are no samples before.")).to_be_visible()
+    expect(page.get_by_text("rows changed significantly")).to_have_count(0)
 
 
 def test_the_profile_says_how_many_visits_it_needs(visitor: Visitor, fleet: IngestedFleet):
-    page = visitor.open("?view=reliability")
+    page = visitor.open("reports/reliability")
     expect(page.locator(".plot")).to_be_visible()
     answer = answer_to(page, "reliability")
     expect(page.locator(".cards")).to_contain_text(f"{answer['entropy']['value']:.2f} nats")
@@ -109,7 +140,7 @@ def test_the_profile_says_how_many_visits_it_needs(visitor: Visitor, fleet: Inge
 
 
 def test_only_visits_that_have_the_selection_say_what_is_known(visitor: Visitor, fleet: IngestedFleet):
-    page = visitor.open(f'?view=reliability&select={{version="{NEW}"}}')
+    page = visitor.open(f'reports/reliability?select={{version="{NEW}"}}')
     expect(page.locator(".plot")).to_be_visible()
     answer = answer_to(page, "reliability", select=f'{{version="{NEW}"}}')
     fit, ingested = answer["fit"], answer["totals"]["visits_ingested"]
@@ -123,7 +154,7 @@ def test_only_visits_that_have_the_selection_say_what_is_known(visitor: Visitor,
     more = 2 * (needed_visits(fit, 0.02) - VISITS)
     if more > 0:
         expect(caption).to_contain_text(f"{more:,} more visits of the campaign for ±2 %")
-    page = visitor.open("?view=reliability&focus=rare")
+    page = visitor.open("reports/reliability?focus=rare")
     expect(page.locator(".reliability-body")).to_contain_text(
         "Fewer than 8 of 18 visits have samples of the selection"
     )
@@ -137,11 +168,14 @@ def needed_visits(fit: dict[str, Any], distance: float) -> int:
 def test_everybody_can_read_comparisons(
     new_visitor: Callable[..., Visitor], fleet: IngestedFleet, scheme: str
 ):
-    select = f'{{version="{NEW}"}}&base_select={{version="{OLD}"}}'
-    page: Page = new_visitor(color_scheme=scheme).open(f"?view=diff&select={select}")
+    page: Page = new_visitor(color_scheme=scheme).open(f"compare?{VERSIONS}&column=self")
     row(page, "rare").hover()
     expect(page.locator(".row-details")).to_contain_text("not significant")
     assert violations(page) == []
-    page.get_by_role("button", name="Reliability").click()
+    for view in ("Flame graph", "Call graph"):
+        page.get_by_role("button", name=view).click()
+        expect(page.locator("main")).to_have_attribute("aria-busy", "false")
+        assert violations(page) == []
+    page.goto(page.url.partition("/compare")[0] + "/reports/reliability")
     expect(page.locator(".plot")).to_be_visible()
     assert violations(page) == []

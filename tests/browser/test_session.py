@@ -29,7 +29,7 @@ def signed_in(new_visitor: Callable[..., Visitor], fleet: IngestedFleet) -> Visi
 
 
 def shows_data(page: Page) -> None:
-    expect(page.get_by_role("grid")).to_contain_text("malloc")
+    expect(page.get_by_role("main")).to_contain_text("malloc")
 
 
 def is_logged_out(page: Page) -> None:

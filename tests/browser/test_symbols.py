@@ -49,7 +49,7 @@ def drop(page: Page, file: Path) -> None:
 
 def test_a_row_without_a_name_leads_to_what_would_name_it(visitor, fleet: IngestedFleet):
     fleet.visit()
-    page = visitor.open()
+    page = visitor.open("explore")
     page.get_by_role("link", name="no symbols").click()
     expect(page).to_have_url(f"{visitor.server.url}/symbols?show=all&find=libz.so")
     row = page.get_by_role("row", name="libz.so")
