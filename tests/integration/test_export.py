@@ -93,7 +93,7 @@ def get(client: TestClient, route: str, accept: str = "application/json", **quer
     response = client.get(f"/api/v1/{route}", params={**selected, **query}, headers={"Accept": accept})
     assert response.status_code == 200, response.text
     assert response.headers["content-type"].partition(";")[0] == accept
-    assert response.headers["vary"] == "Accept, Accept-Encoding"
+    assert response.headers["vary"] == "Accept, Accept-Encoding, Authorization, X-Fleetprof-Session"
     return response.content
 
 
@@ -173,7 +173,13 @@ def test_what_there_is_not_is_a_problem(client: TestClient) -> None:
         ("series", {}, "image/png", 406, "application/vnd.apache.arrow.stream and text/csv"),
         ("series", {}, PPROF, 406, "/api/v1/stacks"),
         ("series", {"format": "pprof"}, "*/*", 422, "json, arrow and csv"),
-        ("table", {"format": "png"}, "*/*", 422, "json, arrow, csv, pprof, collapsed and speedscope"),
+        (
+            "table",
+            {"format": "png"},
+            "*/*",
+            422,
+            "json, arrow, csv, json-columns, pprof, collapsed and speedscope",
+        ),
         ("stacks", {"download": "perhaps"}, "*/*", 422, "download=1 or download=0"),
         ("stacks", {"limit": "10001"}, "*/*", 400, "pprof"),
         ("stacks", {"labels": "function"}, "*/*", 400, "labels=application"),
