@@ -33,6 +33,5 @@ def profiles(facts: dict[int, list[int]]) -> Profiles:
 def test_so_many_parts_have_about_enough(
     facts: dict[int, list[int]], parts: int, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(labelled, "_FACTS", 10)
     monkeypatch.setattr(labelled, "MAX_CHUNKS", 4)
-    assert labelled._parts(profiles(facts)) == parts
+    assert labelled.parts_with(profiles(facts), 10) == parts
