@@ -51,6 +51,7 @@ def test_a_second_tab_is_signed_in_too_and_another_page(signed_in: Visitor):
     second = signed_in.page.context.new_page()
     second.goto(signed_in.server.url)
     shows_data(second)
+    second.get_by_role("button", name="Fleet ▾").click()
     second.get_by_role("link", name="Symbols", exact=True).click()
     expect(second.get_by_role("heading", name="Symbols")).to_be_visible()
     expect(second.get_by_role("button", name="Sign out")).to_be_visible()
