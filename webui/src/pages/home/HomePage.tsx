@@ -126,7 +126,9 @@ export function HomePage() {
             column="self"
             {...shown}
             price={price}
-            linkOf={(row) => linkTo(FUNCTION, place, {}, row.function_id ?? 0)}
+            linkOf={({ function_id }) =>
+              function_id === null ? null : linkTo(FUNCTION, place, {}, function_id)
+            }
             all={linkTo(EXPLORE, place, { view: 'table' })}
           />
         </div>

@@ -19,7 +19,7 @@ import { onMachine } from './address.ts';
 import { CpuOverTime } from './CpuOverTime.tsx';
 import { EventsPanel } from './EventsPanel.tsx';
 import { HealthPanel } from './HealthPanel.tsx';
-import { HotHere } from './HotHere.tsx';
+import { HotRows } from '../service/HotRows.tsx';
 import './machine.css';
 import { ProfileNow } from './ProfileNow.tsx';
 import { Profiles } from './Profiles.tsx';
@@ -61,19 +61,21 @@ export function MachinePage() {
               <Link href={linkTo(EXPLORE, here)}>Explore its profiles</Link>
             </div>
             <CpuOverTime {...shown} />
-            <HotHere
+            <HotRows
               title="Hottest functions"
               by="function"
               column="self"
+              all={linkTo(EXPLORE, here, { view: 'table' })}
               linkOf={({ function_id }) =>
                 function_id == null ? null : linkTo(FUNCTION, here, {}, function_id)
               }
               {...shown}
             />
-            <HotHere
+            <HotRows
               title="Services"
               by="application"
               column="total"
+              all={linkTo(EXPLORE, here, { view: 'table', by: 'application' })}
               linkOf={({ key }) =>
                 key['application'] ? linkTo(SERVICE, here, {}, key['application']) : null
               }

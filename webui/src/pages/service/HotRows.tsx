@@ -23,7 +23,8 @@ interface Props {
   go: GoShown;
   price: number | null;
   rows?: number;
-  linkOf: (row: TableRow) => string;
+  /** null: the row has no page of its own. */
+  linkOf: (row: TableRow) => string | null;
   /** The page with all rows. */
   all: string;
   more?: readonly Column<TableRow>[];
@@ -50,11 +51,19 @@ export function HotRows({ title, by, column, place, go, price, rows = 12, linkOf
             {
               name: by,
               wide: true,
-              cell: (row) => (
-                <Link className={by === 'function' ? 'code' : undefined} href={linkOf(row)}>
-                  {by === 'function' ? <FittedName name={titleOf(row, data.by)} /> : titleOf(row, data.by)}
-                </Link>
-              ),
+              cell: (row) => {
+                const link = linkOf(row);
+                const style = by === 'function' ? 'code' : undefined;
+                const name = titleOf(row, data.by);
+                const text = by === 'function' ? <FittedName name={name} /> : name;
+                return link === null ? (
+                  <span className={style}>{text}</span>
+                ) : (
+                  <Link className={style} href={link}>
+                    {text}
+                  </Link>
+                );
+              },
             },
             ...(measure === 'cores' || !offered(ground).includes('cores')
               ? []

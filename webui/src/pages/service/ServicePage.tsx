@@ -89,7 +89,9 @@ export function ServicePage() {
             column="self"
             {...shown}
             price={price}
-            linkOf={(row) => linkTo(FUNCTION, within, {}, row.function_id ?? 0)}
+            linkOf={({ function_id }) =>
+              function_id === null ? null : linkTo(FUNCTION, within, {}, function_id)
+            }
             all={linkTo(EXPLORE, within, { view: 'table' })}
           />
           <HotRows
