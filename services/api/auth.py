@@ -26,8 +26,8 @@ from services.api.tokens import BearerToken, Role, digest_of_token, of_record
 from storage.access.api_tokens import ApiToken
 
 _SOURCE_CHARACTERS = 22
-"""Of the text that identifies a token in sessions: 132 bits of a signature, from which nobody can test guesses of the
-token without the secret."""
+"""Of the text that identifies a token in sessions: 132 bits of a signature. Guesses of the token cannot be
+tested without the secret."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""GIVEN captures with samples at known addresses WHEN a function's instructions are asked for THEN each has its samples."""
+"""GIVEN captures with samples at known addresses WHEN a function's instructions are requested THEN each has its samples."""
 
 import hashlib
 import random

@@ -100,7 +100,7 @@ describe('what is missing', () => {
     expect(reportOf('frequency').missing!(frequency, LINKS, {})[0].link?.href).toBe('/reports/frequency-fit');
   });
 
-  it('is not asked for where counters cannot be counted', () => {
+  it('is not requested where machines cannot count', () => {
     expect(remediesOf(common(ratios), 'fleet')).toEqual([]);
   });
 });
