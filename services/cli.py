@@ -25,6 +25,7 @@ from services.commands import (
     lines,
     machines,
     query,
+    record,
     regressions,
     report,
     series,
@@ -55,6 +56,7 @@ app = typer.Typer(
 
 app.command("up", rich_help_panel="On this machine")(up.up)
 app.command("url", rich_help_panel="On this machine")(url.url)
+app.command("record", rich_help_panel="On this machine")(record.record)
 app.command("doctor", rich_help_panel="On this machine")(doctor.doctor)
 app.command("health", rich_help_panel="On this machine")(health.health)
 app.command("query", rich_help_panel="Query")(query.query)

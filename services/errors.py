@@ -5,6 +5,7 @@ ServiceError
 ├── CannotStart         operator: a part of the stack did not start; the text ends with its last output
 ├── CertificateProblem  operator: a certificate, a key or their folder is invalid
 ├── CannotWrite         user: a command cannot write its output file or folder; disk or permissions
+├── CannotRecord        user: the program cannot be profiled; a typing error, or a missing permission
 ├── NoRates             user: the source of request rates provides none
 ├── BackupFailed        operator: a dump or restore failed; the text contains PostgreSQL's message
 ├── AlreadyRunning      user: another `fleetprof up` holds this state directory
@@ -31,6 +32,10 @@ class CertificateProblem(ServiceError):
 
 class CannotWrite(ServiceError):
     """Output cannot be written to the given place."""
+
+
+class CannotRecord(ServiceError):
+    """A program cannot be started or sampled."""
 
 
 class NoRates(ServiceError):

@@ -8,6 +8,8 @@ import resource
 import threading
 import time
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2, gateway_pb2
@@ -19,12 +21,13 @@ from gateway.errors import EventUnavailable, PlanRefused
 from gateway.machine.topology import online_cpus
 from gateway.perf.descriptors import descriptors_for_events
 from gateway.perf.sampler import MachineSampler, Sampler, Sampling, Totals
-from gateway.perf.unprivileged_sampler import UnprivilegedSampler
+from gateway.perf.thread_sampler import ThreadSampler
 from gateway.perf.window_counters import WindowCounters
+from gateway.process.thread_lists import threads_of_user
 from gateway.process.walker import Walker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from threading import Event as Signal
 
     from gateway.capture.capture_resources import CaptureResources
@@ -106,7 +109,25 @@ def finish_segment(segment: SegmentCounts, passed: Totals) -> None:
 class CaptureRunner:
     """Runs one schedule. `run` samples, `pack` builds the capture; call each once."""
 
-    def __init__(self, resources: CaptureResources, schedule: Schedule, visit_id: bytes) -> None:
+    def __init__(
+        self,
+        resources: CaptureResources,
+        schedule: Schedule,
+        visit_id: bytes,
+        *,
+        threads: Callable[[], Iterator[int]] | None = None,
+        started: Callable[[], None] = lambda: None,
+        ended: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`threads` lists the threads to sample; None: all of the machine, or of this user without CAP_PERFMON.
+
+        `started` is called when each turn's sampling is on. The capture ends early, with the samples so far, when
+        `ended` returns true.
+        """
+        if threads is None and resources.own_only:
+            threads = partial(threads_of_user, Path("/proc"), os.geteuid())
+        self._threads = threads
+        self._started, self._ended = started, ended
         self._resources = resources
         self._schedule = schedule
         self._packer = Packer()
@@ -163,7 +184,7 @@ class CaptureRunner:
             resources.enter_context(_raised_priority())
             self._counters = self._open_counters(resources)
             for turn in self._schedule.turns:
-                if not self._end_reason:
+                if not (self._end_reason or self._ended()):
                     yield from self._run_turn(turn, stopped, window)
             if self._counters:
                 self._capture.counters.extend(self._counters.read(self._packer.text))
@@ -215,6 +236,7 @@ class CaptureRunner:
         self._recorder.forget_processes()
         with contextlib.ExitStack() as samplers:
             running = self._start(turn, samplers)
+            self._started()
             now = reported = time.monotonic()
             while running:
                 pause = min(min(event.sampler.wait_s, event.ends - now) for event in running)
@@ -228,6 +250,10 @@ class CaptureRunner:
                     else:
                         self._update(event, now, running)
                 self._adjust_counters(now)
+                if running and self._ended():
+                    for event in running:
+                        self._finish_event(event)
+                    return
                 if running and (why := self._quota.exceeded(self._packer.estimate_bytes())):
                     self._end_early(running, now, why)
                     return
@@ -282,8 +308,12 @@ class CaptureRunner:
             follow=follow,
             together=together,
         )
-        kind = UnprivilegedSampler if self._resources.own_only else MachineSampler
-        return kind(sampling, self._cpus)
+        return self._open_sampler(sampling)
+
+    def _open_sampler(self, sampling: Sampling) -> Sampler:
+        if self._threads is None:
+            return MachineSampler(sampling, self._cpus)
+        return ThreadSampler(sampling, self._cpus, self._threads, user_only=self._resources.own_only)
 
     def _segment(
         self, planned: PlannedEvent, period: int, thinned_why: str, now: float, sampler: Sampler
@@ -320,7 +350,7 @@ class CaptureRunner:
         )
 
     def _update(self, event: _RunningEvent, now: float, running: Sequence[_RunningEvent]) -> None:
-        if isinstance(event.sampler, UnprivilegedSampler) and now - event.rescanned >= _RESCAN_S:
+        if isinstance(event.sampler, ThreadSampler) and now - event.rescanned >= _RESCAN_S:
             event.rescanned = now
             self._drain(event, rescan=True)
             return
@@ -371,7 +401,7 @@ class CaptureRunner:
             event.began,
             event.sampler,
         )
-        if self._resources.own_only:
+        if isinstance(event.sampler, ThreadSampler):
             # The kernel sets the period of the given thread only, not of threads that inherited the event.
             self._reopen(event, period)
         else:
@@ -381,7 +411,7 @@ class CaptureRunner:
     def _reopen(self, event: _RunningEvent, period: int) -> None:
         self._capture.cost.ring_bytes += event.sampler.bytes_read
         event.sampler.close()
-        event.sampler = UnprivilegedSampler(replace(event.sampler.sampling, period=period), self._cpus)
+        event.sampler = self._open_sampler(replace(event.sampler.sampling, period=period))
         event.before = Totals()
         # The records miss processes that started or ended meanwhile.
         self._recorder.forget_processes()
@@ -389,7 +419,7 @@ class CaptureRunner:
     def _finish_event(self, event: _RunningEvent) -> None:
         self._close_segment(event)
         self._capture.cost.ring_bytes += event.sampler.bytes_read
-        if isinstance(event.sampler, UnprivilegedSampler) and event.sampler.left_out:
+        if isinstance(event.sampler, ThreadSampler) and event.sampler.left_out:
             self._capture.notes.append(
                 f"{event.sampler.left_out} threads were left out: RLIMIT_NOFILE allows no more descriptors"
             )
@@ -417,7 +447,7 @@ class CaptureRunner:
         began = time.thread_time()
         with self._resources.images_lock:
             consume = self._recorder.consumer(event.segment)
-            if rescan and isinstance(event.sampler, UnprivilegedSampler):
+            if rescan and isinstance(event.sampler, ThreadSampler):
                 event.sampler.rescan(consume)
             else:
                 event.sampler.drain(consume, everything=everything)

@@ -1,7 +1,7 @@
 """Samplers: one opened event, its rings, and its records in order of time.
 
-`MachineSampler` samples everything on each CPU. `UnprivilegedSampler` samples what kernel.perf_event_paranoid = 2
-permits a user without CAP_PERFMON: the threads of the user's own processes, without kernel samples.
+`MachineSampler` samples everything on each CPU. `ThreadSampler` samples chosen threads: those of one program, or what
+kernel.perf_event_paranoid = 2 permits a user without CAP_PERFMON, the user's own processes without kernel samples.
 """
 
 import contextlib

@@ -160,7 +160,7 @@ def _cpu_ns(capture: capture_pb2.Capture, segment: int) -> int:
 def _calls(interner: Interner, materials: Sequence[Material]) -> list[Calls]:
     names = [(*material.resolved.functions, *MARKERS) for material in materials]
     markers = np.full(len(MARKERS), Kind.MARKER, np.int8)
-    kinds = np.concatenate([part for material in materials for part in (_kinds(material), markers)]).tolist()
+    kinds = np.concatenate([part for material in materials for part in (kinds_of(material.capture, material.resolved), markers)]).tolist()
     ids = _for_all(lambda every: interner.functions(every, kinds), names)
     # Fold before stacks and lines are derived: a line must not count samples that its function lacks.
     return [
@@ -171,11 +171,12 @@ def _calls(interner: Interner, materials: Sequence[Material]) -> list[Calls]:
     ]
 
 
-def _kinds(material: Material) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
+def kinds_of(
+    capture: capture_pb2.Capture, resolved: ResolvedFrames
+) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
     """`Kind.KERNEL` or `Kind.USER` for every function, by the images of its frames."""
-    resolved = material.resolved
-    in_kernel = np.array([m.kind in KERNEL_MODE for m in material.capture.mappings] or [False])
-    frames = in_kernel[np.array(material.capture.frames.mapping, np.int64)]
+    in_kernel = np.array([m.kind in KERNEL_MODE for m in capture.mappings] or [False])
+    frames = in_kernel[np.array(capture.frames.mapping, np.int64)]
     kinds = np.full(len(resolved.functions), Kind.USER, np.int8)
     kinds[resolved.function[np.repeat(frames, np.diff(resolved.offsets))]] = Kind.KERNEL
     return kinds

@@ -88,7 +88,7 @@ ALLOWED: Final = {
             "perf/uncore.py",
             "perf/cgroup_hierarchy.py",
             "perf/resctrl.py",
-            "perf/unprivileged_sampler.py",
+            "process/thread_lists.py",
             "perf/cpu_models.py",
             "perf/event_sources.py",
             "perf/tracefs.py",

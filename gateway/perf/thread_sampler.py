@@ -1,4 +1,4 @@
-"""Sampling without privileges: the user's own processes (kernel.perf_event_paranoid ≤ 2, no CAP_PERFMON).
+"""Sampling of chosen threads: those of one user, or of one program.
 
 A pid in perf_event_open(2) is one thread, so there is one event per thread and CPU. All events of a CPU share one ring
 (PERF_EVENT_IOC_SET_OUTPUT): with a ring each, a few dozen threads would exceed the limit on locked memory. The kernel
@@ -6,11 +6,9 @@ extends the events to threads and processes that a sampled thread starts; a resc
 """
 
 import errno
-import os
 import resource
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fcntl import ioctl
-from pathlib import Path
 from typing import Final
 
 from gateway.errors import EventUnavailable
@@ -27,19 +25,27 @@ _SPARE_DESCRIPTORS: Final = 200
 _SKIPPED: Final = frozenset({errno.ESRCH, errno.EACCES, errno.EPERM})
 
 
-class UnprivilegedSampler(Sampler):
-    """Samples the threads of this user's processes, user code only."""
+class ThreadSampler(Sampler):
+    """Samples the threads that `threads` lists, and those that they start."""
 
-    def __init__(self, sampling: Sampling, cpus: Sequence[int], *, proc: Path = Path("/proc")) -> None:
-        """Open a ring per CPU and all current threads; raises EventUnavailable with nothing left open."""
+    def __init__(
+        self, sampling: Sampling, cpus: Sequence[int], threads: Callable[[], Iterator[int]], *, user_only: bool
+    ) -> None:
+        """Open a ring per CPU and all current threads; raises EventUnavailable with nothing left open.
+
+        `threads` yields the current thread ids, at the start and at each rescan. `user_only` leaves out kernel code,
+        which needs CAP_PERFMON.
+        """
         # Refused for every thread, it would look like other users' threads, which are skipped.
-        if code := probe(sampling.event, own=True):
+        if code := probe(sampling.event, own=user_only):
             raise unavailable(sampling.event, code)
         super().__init__(sampling, cpus)
-        self._proc = proc
+        self._threads = threads
         self._attributes = sampling.attributes()
-        self._attributes.flags |= Flag.EXCLUDE_CALLCHAIN_KERNEL | Flag.INHERIT
-        if not sampling.event.in_kernel:
+        self._attributes.flags |= Flag.INHERIT
+        if user_only:
+            self._attributes.flags |= Flag.EXCLUDE_CALLCHAIN_KERNEL
+        if user_only and not sampling.event.in_kernel:
             # An event that happens only in the kernel would open and show 0 samples. Let the kernel refuse it
             # instead, or grant it if kernel.perf_event_paranoid is 1.
             self._attributes.flags |= Flag.EXCLUDE_KERNEL
@@ -125,18 +131,6 @@ class UnprivilegedSampler(Sampler):
             Flag.DISABLED | Flag.EXCLUDE_KERNEL | Flag.SAMPLE_ID_ALL | Flag.WATERMARK | Flag.USE_CLOCKID
         )
         return attributes
-
-    def _threads(self) -> Iterator[int]:
-        """Threads of every process whose effective user is ours."""
-        user = os.geteuid()
-        for entry in os.scandir(self._proc):
-            if not entry.name.isdigit():
-                continue
-            try:
-                if entry.stat().st_uid == user:
-                    yield from [int(thread.name) for thread in os.scandir(f"{entry.path}/task")]
-            except (FileNotFoundError, ProcessLookupError, PermissionError):
-                continue
 
     def _add(self, threads: Sequence[int]) -> None:
         room = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _SPARE_DESCRIPTORS
