@@ -30,7 +30,15 @@ ROOT = Path(__file__).resolve().parent.parent
 WEBUI = ROOT / "webui"
 MODULES = WEBUI / "node_modules"
 STATIC = ROOT / "services" / "api" / "static"
-INPUTS = ("index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts", "src")
+INPUTS = (
+    "index.html",
+    "profile.html",
+    "package.json",
+    "package-lock.json",
+    "tsconfig.json",
+    "vite.config.ts",
+    "src",
+)
 
 LEAST_NODE = (20, 19)
 """Required by Vite."""
@@ -116,7 +124,9 @@ def build(node: Node) -> None:
     install(node)
     with tempfile.TemporaryDirectory(prefix=".static-", dir=STATIC.parent) as scratch:
         fresh = Path(scratch) / "static"
-        _run([*node.npm, "run", "--silent", "build", "--", "--outDir", str(fresh), "--emptyOutDir"], node)
+        vite = [*node.npm, "run", "--silent", "build", "--", "--emptyOutDir", "--outDir"]
+        _run([*vite, str(fresh)], node)
+        _run([*vite, str(fresh / "profile-page"), "--mode", "profile"], node)
         fresh.joinpath(stamp.name).write_text(wanted)
         if STATIC.exists():
             STATIC.rename(Path(scratch) / "old")

@@ -29,7 +29,12 @@ class ThreadSampler(Sampler):
     """Samples the threads that `threads` lists, and those that they start."""
 
     def __init__(
-        self, sampling: Sampling, cpus: Sequence[int], threads: Callable[[], Iterator[int]], *, user_only: bool
+        self,
+        sampling: Sampling,
+        cpus: Sequence[int],
+        threads: Callable[[], Iterator[int]],
+        *,
+        user_only: bool,
     ) -> None:
         """Open a ring per CPU and all current threads; raises EventUnavailable with nothing left open.
 

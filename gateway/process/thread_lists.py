@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 # The process ended during the scan, or hidepid hides it.
 _GONE: Final = (FileNotFoundError, ProcessLookupError, PermissionError)
@@ -49,8 +49,7 @@ def _threads(folder: str) -> list[int]:
 def _parent(folder: str) -> int:
     """The parent of a process; 0 if it has ended."""
     try:
-        with open(f"{folder}/stat", "rb") as file:
-            # The name in parentheses may contain spaces and parentheses.
-            return int(file.read().rpartition(b")")[2].split()[1])
+        # The name in parentheses may contain spaces and parentheses.
+        return int(Path(folder, "stat").read_bytes().rpartition(b")")[2].split()[1])
     except (*_GONE, IndexError, ValueError):
         return 0

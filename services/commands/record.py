@@ -28,7 +28,9 @@ def record(  # noqa: PLR0917 - the command line is its signature
     ] = None,
     pid: Annotated[
         int | None,
-        typer.Option("--pid", "-p", min=1, help="Profile this running process instead, with its descendants."),
+        typer.Option(
+            "--pid", "-p", min=1, help="Profile this running process instead, with its descendants."
+        ),
     ] = None,
     for_: Annotated[
         float,
@@ -59,7 +61,9 @@ def record(  # noqa: PLR0917 - the command line is its signature
             ),
         ),
     ] = None,
-    rows: Annotated[int, typer.Option(min=1, max=1000, metavar="ROWS", help="Functions in the printed table.")] = 20,
+    rows: Annotated[
+        int, typer.Option(min=1, max=1000, metavar="ROWS", help="Functions in the printed table.")
+    ] = 20,
     open_: Annotated[
         bool | None,
         typer.Option(
@@ -107,7 +111,9 @@ def record(  # noqa: PLR0917 - the command line is its signature
     shown = Console(highlight=False)
     shown.print(view.summary(profile))
     shown.print(view.hottest(profile, rows=rows))
-    written = _write(profile, output or [Path(f"{program.name}.pb.gz"), Path(f"{program.name}.html")], console)
+    written = _write(
+        profile, output or [Path(f"{program.name}.pb.gz"), Path(f"{program.name}.html")], console
+    )
     _open(written, open_)
     if exit_code:
         raise typer.Exit(exit_code)
@@ -141,20 +147,25 @@ def _open(paths: list[Path], wanted: bool | None) -> None:
         webbrowser.open(page.resolve().as_uri())
 
 
-def _progress(console: "Console", program: "Program") -> "AbstractContextManager[Callable[[float, int], None]]":
-    """A line with the elapsed time on a terminal; nothing elsewhere."""
+def _progress(
+    console: "Console", program: "Program"
+) -> "AbstractContextManager[Callable[[float, int], None]]":
+    """A line with the elapsed time on a terminal; elsewhere one line at the start of sampling."""
     from contextlib import contextmanager  # noqa: PLC0415
-
-    if not console.is_terminal:
-        from contextlib import nullcontext  # noqa: PLC0415
-
-        return nullcontext(lambda _elapsed, _samples: None)
 
     @contextmanager
     def line() -> "Iterator[Callable[[float, int], None]]":
-        with console.status(f"Recording {program.name} …") as status:
+        with console.status("") as status:
             yield lambda elapsed, samples: status.update(
                 f"Recording {program.name} … {elapsed:.0f} s, {samples:,} samples"
             )
 
-    return line()
+    @contextmanager
+    def plain() -> "Iterator[Callable[[float, int], None]]":
+        yield (
+            lambda elapsed, _: (
+                None if elapsed else console.print(f"Recording {program.title}", soft_wrap=True)
+            )
+        )
+
+    return line() if console.is_terminal else plain()

@@ -6,6 +6,7 @@ import numpy as np
 
 from services.api.formats.stack_profile import StackProfile, Value
 from storage.arrays import Int64, sum_at
+from storage.query.shapes.stack_table import StackTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,9 @@ def flame_columns(profile: StackProfile) -> FlameColumns:
     """The tree of observed units, below one node for each process if there are several."""
     table, units = profile.table, profile.of(Value.OBSERVED).of_row
     several = len(table.groups) > 1
-    found = FlameColumns([-1], [-1], [int(units.sum())], [0], tuple(g[0] for g in table.groups) if several else ())
+    found = FlameColumns(
+        [-1], [-1], [int(units.sum())], [0], tuple(g[0] for g in table.groups) if several else ()
+    )
     sums = []
     for group in range(len(table.groups)):
         its = table.group == group
@@ -41,7 +44,7 @@ def flame_columns(profile: StackProfile) -> FlameColumns:
             _add(found, 0, len(table.functions) - 1 + group, int(total[0]), int(own[0]))
         else:
             found.self[0] = int(own[0])
-        _add_below(found, top, table.parent, table.function, own, total)
+        _add_below(found, top, table, own, total)
     return found
 
 
@@ -61,17 +64,15 @@ def _add(found: FlameColumns, parent: int, function: int, total: int, own: int) 
     found.self.append(own)
 
 
-def _add_below(
-    found: FlameColumns, top: int, parent: Int64, function: Int64, own: Int64, total: Int64
-) -> None:
+def _add_below(found: FlameColumns, top: int, table: StackTable, own: Int64, total: Int64) -> None:
     """Add the nodes below a tree's root with units, depth first; `top` is the root's number in `found`."""
     used = np.flatnonzero(total[1:]) + 1
     children: dict[int, list[int]] = {}
     for node in used[np.argsort(total[used], kind="stable")].tolist():  # the heaviest last: popped first
-        children.setdefault(int(parent[node]), []).append(node)
+        children.setdefault(int(table.parent[node]), []).append(node)
     waiting = [(node, top) for node in children.get(0, ())]
     while waiting:
         node, above = waiting.pop()
         number = len(found.parent)
-        _add(found, above, int(function[node]) - 1, int(total[node]), int(own[node]))
+        _add(found, above, int(table.function[node]) - 1, int(total[node]), int(own[node]))
         waiting += [(child, number) for child in children.get(node, ())]

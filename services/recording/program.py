@@ -22,7 +22,7 @@ class Program(Protocol):
     name: str
     """For file names: the base name of the program."""
     title: str
-    """The command line, or the process."""
+    """The command line on one line."""
 
     def start(self) -> None:
         """Sampling is on: let the program run."""
@@ -46,7 +46,7 @@ class Command:
         if program is None:
             raise CannotRecord(f"{arguments[0]!r} is not a program: no such file in PATH, or not executable.")
         self.name = Path(program).name
-        self.title = " ".join(arguments)
+        self.title = " ".join(" ".join(arguments).split())
         self._process = subprocess.Popen(["/bin/sh", "-c", _STOP_THEN_EXEC, program, *arguments[1:]])
         self.pid = self._process.pid
         os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
@@ -83,7 +83,7 @@ class RunningProcess:
         except OSError as error:
             raise CannotRecord(f"There is no process {pid}: {error.strerror}.") from error
         self._stopped = False
-        self.title = command.decode("utf-8", "replace").strip() or self.name
+        self.title = " ".join(command.decode("utf-8", "replace").split()) or self.name
 
     def start(self) -> None:
         """Make Ctrl C end the recording."""

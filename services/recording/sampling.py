@@ -47,8 +47,8 @@ def record(
 ) -> capture_pb2.Capture:
     """Sample the program and its descendants until it ends or `plan.seconds` have passed.
 
-    `on_progress` receives the elapsed seconds and the samples so far, once a second. Raises `CannotRecord` if the
-    program cannot be sampled; a command is then killed.
+    `on_progress` receives the elapsed seconds and the samples so far, at the start and once a second. Raises
+    `CannotRecord` if the program cannot be sampled; a command is then killed.
     """
     try:
         return _record(program, plan, on_progress)
@@ -60,15 +60,15 @@ def record(
         raise
 
 
-def _record(
-    program: Program, plan: Plan, on_progress: Callable[[float, int], None]
-) -> capture_pb2.Capture:
+def _record(program: Program, plan: Plan, on_progress: Callable[[float, int], None]) -> capture_pb2.Capture:
     system = os.uname()
     require_supported(system.sysname, system.release, system.machine)
     access = find_access(OwnProcesses.AUTO)
     owner = (PROC / str(program.pid)).stat().st_uid
     if access is Access.OWN and owner != os.geteuid():
-        raise CannotRecord(f"Process {program.pid} belongs to user {owner}: record it as that user or as root.")
+        raise CannotRecord(
+            f"Process {program.pid} belongs to user {owner}: record it as that user or as root."
+        )
     resources = CaptureResources(access, _LIMITS, {})
     wanted = gateway_pb2.Plan(
         visit_id=uuid.uuid4().bytes,
@@ -82,13 +82,18 @@ def _record(
             )
         ],
     )
+
+    def start() -> None:
+        program.start()
+        on_progress(0.0, 0)
+
     runner = CaptureRunner(
         resources,
         schedule(wanted, _LIMITS, resources.capacity()),
         wanted.visit_id,
         threads=partial(threads_of_tree, PROC, program.pid),
         ended=program.has_ended,
-        started=program.start,
+        started=start,
     )
     for progress in runner.run(threading.Event()):
         on_progress(progress.share * plan.seconds, progress.samples)

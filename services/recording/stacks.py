@@ -29,7 +29,7 @@ def stack_profile(capture: capture_pb2.Capture, resolved: ResolvedFrames, *, tit
     group = np.array([groups.index(_process(capture, p.group)) for p in profiles] or [0], np.int64)
     facts = facts_of(profiles)
     names = _functions(capture, resolved)
-    calls = calls_of(capture.stacks, resolved, np.arange(1, len(names.rows), dtype=np.int32))
+    calls = calls_of(capture.stacks, resolved, np.arange(1, len(names.rank), dtype=np.int32))
     depth, functions = calls.outermost_first(facts.stack)
     ends = np.cumsum(depth)
     rank = names.rank
@@ -79,9 +79,7 @@ def _functions(capture: capture_pb2.Capture, resolved: ResolvedFrames) -> _Funct
     """Functions of the frames and markers; equal ones, of several builds of one binary, are one."""
     named = (*resolved.functions, *MARKERS)
     kinds = [*map(Kind, kinds_of(capture, resolved).tolist()), *([Kind.MARKER] * len(MARKERS))]
-    keys = [
-        (each.name, each.binary_name, each.file, kind) for each, kind in zip(named, kinds, strict=True)
-    ]
+    keys = [(each.name, each.binary_name, each.file, kind) for each, kind in zip(named, kinds, strict=True)]
     distinct = {key: place for place, key in enumerate(sorted(set(keys)), 1)}
     best = dict(zip(keys, named, strict=True))
     rows, definitions = [NO_FUNCTION], [UNKNOWN]
@@ -101,7 +99,9 @@ def _table(
     leaf: list[int] = []
     path, before = [0], tuple[int, ...]()
     for stack, _ in ordered:
-        shared = next((n for n, pair in enumerate(zip(stack, before, strict=False)) if pair[0] != pair[1]), -1)
+        shared = next(
+            (n for n, pair in enumerate(zip(stack, before, strict=False)) if pair[0] != pair[1]), -1
+        )
         if shared < 0:
             shared = min(len(stack), len(before))
         del path[shared + 1 :]

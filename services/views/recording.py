@@ -15,7 +15,9 @@ def summary(profile: StackProfile) -> Text:
     samples = int(profile.of(Value.SAMPLES).of_row.sum())
     units = int(profile.of(Value.OBSERVED).of_row.sum())
     amount = (
-        f"{seconds(units / 1e9)} s of CPU time" if profile.unit == "nanoseconds" else f"{units:,} {profile.event}"
+        f"{seconds(units / 1e9)} s of CPU time"
+        if profile.unit == "nanoseconds"
+        else f"{units:,} {profile.event}"
     )
     processes = ", ".join(group[0] for group in profile.table.groups)
     return Text(f"{samples:,} samples · {amount} in {profile.duration_ns / 1e9:.1f} s · {processes}")

@@ -160,7 +160,9 @@ def _cpu_ns(capture: capture_pb2.Capture, segment: int) -> int:
 def _calls(interner: Interner, materials: Sequence[Material]) -> list[Calls]:
     names = [(*material.resolved.functions, *MARKERS) for material in materials]
     markers = np.full(len(MARKERS), Kind.MARKER, np.int8)
-    kinds = np.concatenate([part for material in materials for part in (kinds_of(material.capture, material.resolved), markers)]).tolist()
+    kinds = np.concatenate(
+        [part for material in materials for part in (kinds_of(material.capture, material.resolved), markers)]
+    ).tolist()
     ids = _for_all(lambda every: interner.functions(every, kinds), names)
     # Fold before stacks and lines are derived: a line must not count samples that its function lacks.
     return [
