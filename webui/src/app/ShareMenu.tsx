@@ -20,6 +20,8 @@ export interface Shared {
   path?: object;
   /** The `format`s of its answer (docs/export.md), besides json. */
   formats: readonly string[];
+  /** The command that asks it; null: none does. Default: found by the route (copyAs.ts). */
+  command?: string | null;
 }
 
 export const ROW_FORMATS = ['csv', 'arrow'] as const;

@@ -37,14 +37,16 @@ const OPTIONS: Readonly<Record<string, string>> = {
 const COMMANDS: Readonly<Record<string, string>> = {
   '/api/v1/table': 'fleetprof query',
   '/api/v1/diff': 'fleetprof query',
+  '/api/v1/movers': 'fleetprof report movers',
+  '/api/v1/shared-code': 'fleetprof shared-code',
   '/api/v1/reliability': 'fleetprof query --reliability',
 };
 
 /** null if no command asks this question. */
-export function commandOf({ route, query }: Shared): string | null {
-  const report = /^\/api\/v1\/analysis\/(.+)$/.exec(route)?.[1];
-  const command = COMMANDS[route] ?? (report === undefined ? null : `fleetprof report ${report}`);
-  if (command === null) return null;
+export function commandOf({ route, query, command: own }: Shared): string | null {
+  if (own !== undefined) return own;
+  const command = COMMANDS[route];
+  if (command === undefined) return null;
   const given = query as Record<string, unknown>;
   const options = Object.entries(OPTIONS).flatMap(([name, option]) =>
     given[name] === undefined || given[name] === '' ? [] : [`${option} ${quoted(String(given[name]))}`],
@@ -53,6 +55,11 @@ export function commandOf({ route, query }: Shared): string | null {
   return [command, ...(typeof select === 'string' && select !== '' ? [quoted(select)] : []), ...options].join(
     ' ',
   );
+}
+
+/** A command: its first words as they are, each further one as one word of a shell. */
+export function words([command, ...rest]: readonly string[]): string {
+  return [command, ...rest.map(quoted)].join(' ');
 }
 
 /** As one word of a shell. */

@@ -19,6 +19,13 @@ export function reachesZero(estimate: Estimate): boolean {
   return isBounded(estimate) && estimate.lo <= 0;
 }
 
+/** A value without an interval. */
+export function exact(value: number): Estimate;
+export function exact(value: number | null): Estimate | null;
+export function exact(value: number | null): Estimate | null {
+  return value === null ? null : { value, lo: null, hi: null };
+}
+
 /** The estimate in another unit. */
 export function times(estimate: Estimate, factor: number): Estimate {
   const { value, lo, hi } = estimate;

@@ -2,7 +2,7 @@
 import type { TableRow, Totals } from '../api/types.ts';
 import { count, duration, durationScale, percent, quantity, significant } from '../selection/numbers.ts';
 import { isOnFrames, parseMatchers } from '../selection/matchers.ts';
-import { times, type Estimate } from './interval.ts';
+import { exact, times, type Estimate } from './interval.ts';
 
 export const MEASURES = ['share', 'samples', 'core-seconds', 'cores', 'machines', 'money'] as const;
 export type Measure = (typeof MEASURES)[number];
@@ -108,7 +108,7 @@ export function amountOf(row: TableRow, column: 'self' | 'total'): Amount {
 
 /** null if the response does not contain it. */
 export function measured(amount: Amount, measure: Measure, ground: Ground): Estimate | null {
-  const share = ground.random ? amount.share : exact(amount.share.value)!;
+  const share = ground.random ? amount.share : exact(amount.share.value);
   const coreSeconds = ground.random ? amount.coreSeconds : null;
   switch (measure) {
     case 'share':
@@ -124,10 +124,6 @@ export function measured(amount: Amount, measure: Measure, ground: Ground): Esti
     case 'money':
       return coreSeconds && ground.price !== null ? times(coreSeconds, ground.price / 3600) : null;
   }
-}
-
-function exact(value: number | null): Estimate | null {
-  return value === null ? null : { value, lo: null, hi: null };
 }
 
 /** `12.34 %`, `5.1 core-h`, `1,234`. */

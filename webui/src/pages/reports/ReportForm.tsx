@@ -98,7 +98,7 @@ function TextInput({ id, value, used, options, onChange }: TextProps) {
       <input
         type="text"
         value={typed}
-        placeholder={used}
+        placeholder={/[^,]/.test(used) ? used : ''}
         spellCheck={false}
         autoComplete="off"
         list={options.length > 0 ? `${id}-options` : undefined}

@@ -15,9 +15,18 @@ import { selectionOf } from '../../selection/selection.ts';
 import { Answered } from '../../ui/states/Answered.tsx';
 import { TableSkeleton } from '../../ui/states/Skeleton.tsx';
 import type { Common } from './basis.ts';
+import { commandOf } from './command.ts';
 import { Finding } from './Finding.tsx';
 import { REPORT_OF } from './registry.ts';
-import { needsLabels, pageOf, valuesOf, type AnyReport, type Known, type Links } from './report.ts';
+import {
+  needsLabels,
+  pageOf,
+  valuesOf,
+  type AnyReport,
+  type Known,
+  type Links,
+  type Used,
+} from './report.ts';
 import { ReportForm } from './ReportForm.tsx';
 import './reports.css';
 
@@ -51,7 +60,16 @@ function OneReport({ report }: { report: AnyReport }) {
       className="report-page"
       place={place}
       go={go as GoShown}
-      share={wanting.length > 0 ? null : { route: report.route, query, formats: ROW_FORMATS }}
+      share={
+        wanting.length > 0
+          ? null
+          : {
+              route: report.route,
+              query,
+              formats: ROW_FORMATS,
+              command: commandOf(report, query as unknown as Used),
+            }
+      }
       busy={answer.isFetching}
     >
       <p className="report-path">

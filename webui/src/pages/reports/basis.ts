@@ -15,6 +15,8 @@ export interface Common {
   latencies?: readonly Schemas['Coefficient'][];
   totals?: Schemas['Totals'];
   chip?: Schemas['Chip'];
+  /** Of the intervals, if it is not 0.95. */
+  interval_level?: number;
 }
 
 const STATUS: Readonly<Record<string, string>> = {

@@ -4,10 +4,10 @@ import type { components } from '../../api/schema.gen.ts';
 import { page, SHOWN, type PageOf } from '../../app/pages.ts';
 import type { Param, Params } from '../../selection/params.ts';
 import type { Selection } from '../../selection/selection.ts';
-import type { Column } from '../../ui/DataTable.tsx';
 import type { BarChartData } from '../../views/chart/BarChart.tsx';
 import type { LineChartData } from '../../views/chart/LineChart.tsx';
 import type { StackedSharesData } from '../../views/chart/StackedShares.tsx';
+import type { Columns, ReportColumn } from './columns.tsx';
 
 export type Schemas = components['schemas'];
 export type Figure = Schemas['Figure'];
@@ -51,6 +51,51 @@ export interface Field {
   wide?: boolean;
   /** Shown after a click only: few questions need it. */
   advanced?: boolean;
+  /** The words of the command; default: `--name value`. null: no command asks with a value here. */
+  words?: ((value: string) => string[]) | null;
+}
+
+/** Choices whose values are their texts. */
+export function choicesOf(values: readonly string[]): NonNullable<Field['choices']> {
+  return values.map((value) => ({ value, text: value.replace(',', ' and ') }));
+}
+
+/** A platform of the selection; empty: the one of this place in the order of CPU time. */
+export function platformField(name: string, label: string, place: 0 | 1): Field {
+  return {
+    name,
+    label,
+    help: `Empty: the platform with ${place === 0 ? 'most' : 'the second most'} CPU time.`,
+    initial: '',
+    suggest: 'platform',
+    fallback: ({ platform }) => platform[place] ?? '',
+    required: true,
+    words: argument,
+  };
+}
+
+/** The largest number of rows. */
+export const ROWS: Omit<Field, 'initial'> = {
+  name: 'limit',
+  advanced: true,
+  label: 'Rows',
+  help: 'At most.',
+  words: (value) => ['--rows', value],
+};
+
+/** A field that is an argument of the command, not an option. */
+export function argument(value: string): string[] {
+  return [value];
+}
+
+/** A switch of the command. */
+export function cautiously(value: string): string[] {
+  return [value === 'true' ? '--cautious' : '--no-cautious'];
+}
+
+/** Lists that the command takes as one option for each value. */
+export function repeated(option: string): (value: string) => string[] {
+  return (value) => value.split(',').flatMap((one) => [option, one.trim()]);
 }
 
 export type ChartData =
@@ -60,11 +105,17 @@ export type ChartData =
 
 export interface TableData<Row> {
   label: string;
-  columns: readonly Column<Row>[];
+  /** A column without any value is not shown. */
+  columns: (c: Columns<Row>) => readonly ReportColumn<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
   /** Number of rows of which `rows` are a part. */
   total?: number;
+}
+
+/** A table whose rows give the columns their type. */
+export function table<Row>(data: TableData<Row>): TableData<Row> {
+  return data;
 }
 
 /** Addresses of the pages of what a report names, with its selection. */
@@ -102,13 +153,17 @@ export interface Report<Answer> {
   route: GetRoute;
   /** false: the answer depends on the fields only, not on a selection. */
   readsFleet?: false;
+  /** The command, if it is not `fleetprof report KIND`; null: none asks this question. */
+  command?: string | ((query: Used) => string | null);
+  /** The event of the selection is a parameter of the route; other models need certain events. */
+  readsEvent?: true;
   fields: readonly Field[];
   /** The answer in one sentence, with its interval. */
   sentence(answer: Answer, used: Used): string;
   /** What the usual simple estimate says, if the answer has one. */
   naive?(answer: Answer): string | null;
   chart(answer: Answer): ChartData | null;
-  tables(answer: Answer, links: Links): readonly TableData<any>[];
+  tables(answer: Answer): readonly TableData<any>[];
   /** What the answer rests on, besides inputs, left out profiles, limits and coefficients (basis.ts). */
   assumptions?(answer: Answer): readonly string[];
   /** What brings a missing input, besides what remedies.ts finds. */

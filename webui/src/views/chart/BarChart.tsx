@@ -15,19 +15,22 @@ export interface BarChartData {
   unit: Unit;
   series: readonly string[];
   rows: readonly BarRow[];
-  /** A value to compare with, such as 1 for quotients, and its name. */
-  reference?: { value: number; name: string };
+  /** A value to compare with, such as 1 for quotients, its name, and a range that the axis contains. */
+  reference?: { value: number; name: string; around?: readonly [number, number] };
 }
 
 const BAR = 13;
 const GAP = 9;
 const BOTTOM = 24;
-const CHARACTER = 6.6;
+/** Of the widest usual characters: names in capitals or with underscores are not cut. */
+const CHARACTER = 7.3;
 
 export function BarChart({ label, unit, series, rows, reference }: BarChartData) {
+  // Quotients are compared with their reference: bars from 0 would hide what differs.
+  const base = reference?.value ?? 0;
   const [lo, hi] = extent([
-    0,
-    reference?.value,
+    base,
+    ...(reference?.around ?? []),
     ...rows.flatMap((row) => row.values.flatMap((v) => (v ? [v.value, v.lo, v.hi] : []))),
   ]);
   const group = series.length * BAR + GAP;
@@ -45,7 +48,8 @@ export function BarChart({ label, unit, series, rows, reference }: BarChartData)
         const room = Math.min(longest, Math.floor((0.38 * width) / CHARACTER));
         const left = room * CHARACTER + 10;
         const ticks = ticksOf(lo, hi, width < 480 ? 3 : 6);
-        const x = linear(Math.min(lo, ticks[0]), hi * 1.02, left, width - 16);
+        const margin = 0.02 * (hi - lo);
+        const x = linear(lo < base ? lo - margin : lo, hi + margin, left, width - 16);
         const floor = height - BOTTOM;
         return (
           <svg className="chart-plot" width={width} height={height} role="img" aria-labelledby={titleId}>
@@ -63,7 +67,7 @@ export function BarChart({ label, unit, series, rows, reference }: BarChartData)
                 <text className="name" x={left - 8} y={(series.length * BAR) / 2 + 4} textAnchor="end">
                   {fitted(row.name, room)}
                 </text>
-                {row.values.map((v, k) => v && <Bar key={series[k]} at={k} estimate={v} x={x} />)}
+                {row.values.map((v, k) => v && <Bar key={series[k]} at={k} estimate={v} base={base} x={x} />)}
               </g>
             ))}
             {reference && (
@@ -83,11 +87,19 @@ export function BarChart({ label, unit, series, rows, reference }: BarChartData)
   );
 }
 
-function Bar({ at, estimate, x }: { at: number; estimate: Estimate; x: (value: number) => number }) {
+interface BarProps {
+  at: number;
+  estimate: Estimate;
+  /** Where the bar begins. */
+  base: number;
+  x: (value: number) => number;
+}
+
+function Bar({ at, estimate, base, x }: BarProps) {
   const { value, lo, hi } = estimate;
   const top = at * BAR + 1;
   const middle = top + (BAR - 2) / 2;
-  const [from, to] = [Math.min(x(0), x(value)), Math.max(x(0), x(value))];
+  const [from, to] = [Math.min(x(base), x(value)), Math.max(x(base), x(value))];
   return (
     <g className={`s${at + 1}`}>
       <rect className="bar" x={from} y={top} width={Math.max(1, to - from)} height={BAR - 2} />

@@ -33,9 +33,10 @@ export interface LineChartData {
 
 const TOP = 12;
 const BOTTOM = 42;
-const LEFT = 64;
+const LEFT = 72;
 const RIGHT = 18;
 const HEIGHT = 280;
+const TICK_WIDTH = 84;
 
 export function LineChart({ label, over, of, xUnit, unit, lines, limit, least, xTicks }: LineChartData) {
   const all = lines.flatMap((line) => line.points);
@@ -75,7 +76,7 @@ export function LineChart({ label, over, of, xUnit, unit, lines, limit, least, x
                 </text>
               </g>
             ))}
-            {(xTicks ?? ticksOf(x0, x1, width < 480 ? 3 : 6)).map((tick) => (
+            {(xTicks ? sparse(xTicks, width) : ticksOf(x0, x1, width < 480 ? 3 : 6)).map((tick) => (
               <text key={tick} x={x(tick)} y={floor + 16} textAnchor="middle">
                 {xUnit.digits(tick)}
               </text>
@@ -110,6 +111,12 @@ export function LineChart({ label, over, of, xUnit, unit, lines, limit, least, x
       }}
     </ChartFigure>
   );
+}
+
+/** As many of the ticks as have room for a date and a time. */
+function sparse(ticks: readonly number[], width: number): number[] {
+  const every = Math.max(1, Math.ceil((ticks.length * TICK_WIDTH) / (width - LEFT - RIGHT)));
+  return ticks.filter((_, k) => k % every === 0);
 }
 
 interface ShapeProps {

@@ -9,8 +9,12 @@ import times from './answers/frequency-times.json';
 import ratios from './answers/ratios.json';
 import stability from './answers/stability.json';
 import { linkTo } from '../../../src/app/pages.ts';
+import { commandOf } from '../../../src/pages/reports/command.ts';
+import { columnsOf, filled } from '../../../src/pages/reports/columns.tsx';
+import { drawable } from '../../../src/pages/reports/Finding.tsx';
+import commands from './commands.json';
 import { basisOf, type Common } from '../../../src/pages/reports/basis.ts';
-import { unknownRates } from '../../../src/pages/reports/kinds/capacity.tsx';
+import { unknownRates } from '../../../src/pages/reports/kinds/capacity.ts';
 import { REPORT_LIST, REPORT_OF } from '../../../src/pages/reports/registry.ts';
 import { remediesOf } from '../../../src/pages/reports/remedies.ts';
 import { pageOf, valuesOf, type Links, type Place } from '../../../src/pages/reports/report.ts';
@@ -76,11 +80,11 @@ describe('the sentence of a recorded answer', () => {
     const report = reportOf('capacity');
     expect(report.because!(capacity)).toBeNull();
     expect(report.sentence(capacity, {})).toMatch(
-      /^The load is between \d+\.\d % and \d+\.\d % by APU; with request rates/,
+      /^By APU the load is between \d+\.\d % \(.*\) and \d+\.\d % \(.*\) in the steps of this range\. With request/,
     );
     expect(report.chart(capacity)).toMatchObject({ kind: 'lines', over: 'time' });
     expect(report.missing!(capacity, LINKS, {}).map((r) => r.command)).toEqual([
-      'fleetprof report capacity --help',
+      'FLEETPROF_PROMETHEUS_URL=http://HOST:9090 fleetprof report capacity --prometheus QUERY',
     ]);
   });
 });
@@ -161,5 +165,53 @@ describe('unknown request rates', () => {
     expect(unknownRates({ ...day, to: '2026-11-22T02:30:00Z' }, '1h').split(',')).toHaveLength(3);
     expect(unknownRates(day, '10m').split(',')).toHaveLength(144);
     expect(unknownRates(day, 'soon')).toBe('');
+  });
+});
+
+describe('the command of a report', () => {
+  const known = { application: ['feed', 'etl', 'auth'], platform: ['EPYC 7763', 'Xeon'] };
+  const selection = {
+    event: 'cpu',
+    campaign: 'fleet',
+    from: '2026-11-22T00:00:00Z',
+    to: '2026-11-22T03:00:00Z',
+    select: '{datacenter="fra"}',
+  };
+  const asked = (kind: string, own: Record<string, string> = {}): string | null => {
+    const report = reportOf(kind);
+    const place = { ...defaultsOf(pageOf(report).params), ...selection, ...own } as Place;
+    const { values } = valuesOf(report, place, known, Date.parse(selection.to));
+    return commandOf(report, { ...selection, ...values });
+  };
+
+  // tests/unit/services/commands/test_commands_of_pages.py parses the same commands.
+  it('has the parameters of the page', () => {
+    const found = Object.fromEntries(REPORT_LIST.map(({ kind }) => [kind, asked(kind)]));
+    found['capacity with rates'] = asked('capacity', { rates: '812,,640' });
+    found['affinity with pins'] = asked('affinity', { pinned: 'feed,etl', cautious: 'false' });
+    found['load-test with filters'] = asked('load-test', { base_select: '{cluster="prod"}' });
+    expect(found).toEqual(commands);
+  });
+
+  it('is missing where no command has the parameters', () => {
+    expect(asked('capacity')).toBeNull();
+    expect(asked('machine-types', { old_rates: '1,2' })).toBeNull();
+  });
+});
+
+describe('what has no values', () => {
+  it('is no chart', () => {
+    const bars = { kind: 'bars', label: '', unit: { digits: String, suffix: '' }, series: ['a'] } as const;
+    expect(drawable({ ...bars, rows: [{ name: 'x', values: [null] }] })).toBeNull();
+    expect(
+      drawable({ ...bars, rows: [{ name: 'x', values: [{ value: 0, lo: null, hi: null }] }] }),
+    ).not.toBeNull();
+  });
+
+  it('is no column', () => {
+    const c = columnsOf<{ name: string; n: number | null }>(LINKS);
+    const columns = [c.text('name', (r) => r.name), c.count('n', (r) => r.n)];
+    expect(filled(columns, [{ name: 'x', n: null }]).map((column) => column.name)).toEqual(['name']);
+    expect(filled(columns, [{ name: 'x', n: 0 }])).toHaveLength(2);
   });
 });
