@@ -30,6 +30,7 @@ from services.api.profiles import (
     call_graph,
     callers,
     changes,
+    cost,
     diff,
     disassembly,
     flame,
@@ -111,6 +112,7 @@ def api_router(
         shape.add(router, handler)
     if instructions is not None:
         disassembly.add(router, handler, instructions, access)
+    cost.add(router, handler, price_per_core_hour)
     shared_code.add(router, handler, price_per_core_hour)
     status.add(router, handler, price_per_core_hour)
     return router

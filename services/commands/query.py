@@ -49,7 +49,7 @@ def query(  # noqa: PLR0917 - the command line is its signature
             metavar="MEASURE",
             help=(
                 "Unit: share, samples, core-seconds, cores, machines (the number of fully used machines; only for the "
-                "whole fleet, without matchers) or money (at FLEETPROF_PRICE_PER_CORE_HOUR)."
+                "whole fleet, without matchers) or money (at the prices of the platforms, or FLEETPROF_PRICE_PER_CORE_HOUR)."
             ),
         ),
     ] = Measure.SHARE,
@@ -111,14 +111,11 @@ def query(  # noqa: PLR0917 - the command line is its signature
     from services.views import terminal  # noqa: PLC0415
     from storage.query.answers.answer import as_document  # noqa: PLC0415
     from storage.query.selections.selection import parse_selection  # noqa: PLC0415
+    from storage.query.shapes.cost import CostQuestion  # noqa: PLC0415
     from storage.query.shapes.diff import MOST_ROWS  # noqa: PLC0415
 
     settings = read_settings()
-    price = settings.price_per_core_hour
-    if measure is Measure.MONEY and price is None:
-        raise typer.BadParameter(
-            "money needs a price: set FLEETPROF_PRICE_PER_CORE_HOUR.", param_hint="--measure"
-        )
+    in_money = measure is Measure.MONEY
     compares = not (base is base_since is base_until is None)
     if compares and trust:
         raise typer.BadParameter(
@@ -166,6 +163,9 @@ def query(  # noqa: PLR0917 - the command line is its signature
                 answer = local_queries.reliability(queries, selection, keys)
             else:
                 answer = local_queries.table(queries, selection, keys, rows)
+            cost = queries.ask(CostQuestion(selection, settings.price_per_core_hour)) if in_money else None
+    if cost is not None and cost.price_per_core_hour is None:
+        raise typer.BadParameter(f"No platform has a price. {terminal.SET_PRICES}", param_hint="--measure")
     if isinstance(queries, LakeBackend):
         typer.echo(queries.remark, err=True)
     if as_json:
@@ -182,4 +182,6 @@ def query(  # noqa: PLR0917 - the command line is its signature
     elif trust:
         console.print(terminal.trust(answer))
     else:
-        console.print(terminal.top_table(answer, rows=rows, measure=measure, price_per_core_hour=price))
+        console.print(terminal.top_table(answer, rows=rows, measure=measure, cost=cost))
+        if cost is not None:
+            console.print(terminal.prices(cost), soft_wrap=True)

@@ -13,6 +13,7 @@ from rich.text import Text
 from services.views.measures import EVERYTHING, Figure, Measure, figure
 
 if TYPE_CHECKING:
+    from storage.query.answers.cost import CostAnswer
     from storage.query.answers.diff import DiffAnswer, DiffRow
     from storage.query.answers.figures import Interval
     from storage.query.answers.reliability import ReliabilityAnswer
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _WELL_COVERED = 0.95
 """Share of time or machine-time above which a gap is not mentioned."""
+
+SET_PRICES = "Set prices in the web UI (/settings), by PUT /api/v1/prices, or FLEETPROF_PRICE_PER_CORE_HOUR for all others."
 
 _STRAIGHT = -0.45
 """Slopes up to this mean that distances fall nearly as 1/√samples."""
@@ -71,7 +74,7 @@ def top_table(
     *,
     rows: int = 20,
     measure: Measure = Measure.SHARE,
-    price_per_core_hour: float | None = None,
+    cost: "CostAnswer | None" = None,
 ) -> RenderableType:
     """Table of the heaviest rows by self; the last line counts the rows not shown.
 
@@ -98,8 +101,9 @@ def top_table(
     shown = answer.rows[:rows]
     low_confidence = False
     for row in shown:
-        own, interval = figure(row, "self", measure, answer, price_per_core_hour).text(measure)
-        total, _ = figure(row, "total", measure, answer, price_per_core_hour).text(measure)
+        price = cost and cost.price_of(row.key)
+        own, interval = figure(row, "self", measure, answer, price).text(measure)
+        total, _ = figure(row, "total", measure, answer, price).text(measure)
         if row.low_confidence and estimated:
             low_confidence, interval = True, f"{interval} ?"
         table.add_row(own, interval if estimated else seconds(row.self_seconds), total, *_name(row.key))
@@ -112,6 +116,18 @@ def top_table(
     if not low_confidence:
         return table
     return Group(table, Text("? low confidence: few visits contribute, the interval is wide", style="dim"))
+
+
+def prices(cost: "CostAnswer") -> RenderableType:
+    """The price of a core-hour, and the platforms without one."""
+    missing = [row.platform or "unknown" for row in cost.rows if row.price_per_core_hour is None]
+    text = f"a core-hour costs {cost.price_per_core_hour or 0:.4g} on average over the selection's platforms"
+    if missing:
+        text += (
+            f"; {share(cost.unpriced_share)} of the CPU time is on platforms without a price, which count as 0: "
+            f"{', '.join(missing)}. {SET_PRICES}"
+        )
+    return Text(text, style="dim")
 
 
 def sides(answer: "Compared") -> RenderableType:

@@ -22,9 +22,7 @@ class Cost(Answer):
 
     cores: Annotated[Interval | None, Field(description="Mean number of busy cores.")]
     core_hours: Annotated[Interval | None, Field(description="Core-hours in `estimated_seconds`.")]
-    money: Annotated[
-        Interval | None, Field(description="The core-hours at the configured price per core-hour.")
-    ]
+    money: Annotated[Interval | None, Field(description="The core-hours at `price_per_core_hour`.")]
     money_a_year: Annotated[Interval | None, Field(description="The cost per year at the same rate.")]
 
 
@@ -72,7 +70,8 @@ class SharedCodeAnswer(Answer):
     applications: Annotated[int, Field(description="Number of applications with a sample in the selection.")]
     saving: Annotated[Share, Field(description="The requested part.")]
     price_per_core_hour: Annotated[
-        float | None, Field(description="The configured price. Null: no price is configured.")
+        float | None,
+        Field(description="Mean price of the selection's core-hours, as in `/cost`. Null: no price is set."),
     ]
 
 

@@ -117,7 +117,12 @@ class StatusAnswer(Answer):
     events: tuple[EventStatus, ...]
     price_per_core_hour: Annotated[
         float | None,
-        Field(description="FLEETPROF_PRICE_PER_CORE_HOUR, to convert core-seconds to money. Null: not set."),
+        Field(
+            description="FLEETPROF_PRICE_PER_CORE_HOUR: the price of platforms without one of their own. Null: not set."
+        ),
+    ]
+    priced: Annotated[
+        bool, Field(description="Some platform has a price, so `/cost` converts core-hours to money.")
     ]
     latest: Annotated[
         str | None,

@@ -23,6 +23,7 @@ from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
+from storage.query.shapes.cost import HOUR_S, YEAR_H, mean_price
 from storage.query.shapes.table import grouped, shown_rows
 from storage.query.shapes.table_frames import FrameGroup, frame_rows
 from storage.query.shapes.table_rows import Grouping
@@ -34,8 +35,6 @@ MOST_ROWS = 1000
 _NOT_KNOWN = 0
 """Number of the empty file and binary in `Functions`."""
 FRAMES = ("function", "file", "binary")
-_HOUR_S = 3600
-_YEAR_H = 8766
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +68,17 @@ class SharedCodeQuestion:
         whole = samples.whole
         shares = weight / whole if whole > 0 else np.zeros(len(chosen))
         behind = totals(reading.functions, samples)
+        price = mean_price(reading, self.selection, self.price_per_core_hour)
         return SharedCodeAnswer(
             selection=selection_echo(self.selection, samples.kind),
             totals=behind,
             by=(self.by,),
-            rows=_rows(reading, samples, uses, chosen[: self.limit], self, behind.estimated_seconds),
+            rows=_rows(reading, samples, uses, chosen[: self.limit], self, (behind.estimated_seconds, price)),
             rows_total=len(chosen),
             share=min(float(shares.sum()) if self.own else float(shares.max(initial=0.0)), 1.0),
             applications=len(np.unique(grouping.of[samples.facts.profile])),
             saving=self.saving,
-            price_per_core_hour=self.price_per_core_hour,
+            price_per_core_hour=price,
         )
 
 
@@ -182,13 +182,13 @@ def _rows(  # noqa: PLR0917 - all that rows show
     uses: Uses,
     keys: Int64,
     question: SharedCodeQuestion,
-    estimated_s: float,
+    rates: tuple[float, float | None],
 ) -> tuple[SharedRow, ...]:
-    """The rows of these keys, in their order."""
+    """The rows of these keys, in their order. `rates`: estimated seconds, and the price of a core-hour."""
+    estimated_s, price = rates
     together = Grouping(np.zeros(len(samples.profiles), np.int64), ({},))
     fleet = frame_rows(reading.functions, samples, together, (question.by,))
     rows = shown_rows(samples, fleet, fleet.places(keys))
-    price = question.price_per_core_hour
     found = []
     for mine, row in zip(_by_key(uses, keys), rows, strict=True):
         lower = mine.lower()
@@ -213,10 +213,10 @@ def _rows(  # noqa: PLR0917 - all that rows show
 
 def _cost(seconds: Interval | None, estimated_s: float, price: float | None) -> Cost:
     """The cost; members are None without an estimate in core-seconds or without a price."""
-    a_year = price and estimated_s and price * _YEAR_H / estimated_s
+    a_year = price and estimated_s and price * YEAR_H / estimated_s
     return Cost(
         cores=in_units(seconds, estimated_s and 1 / estimated_s),
-        core_hours=in_units(seconds, 1 / _HOUR_S),
-        money=in_units(seconds, price and price / _HOUR_S),
+        core_hours=in_units(seconds, 1 / HOUR_S),
+        money=in_units(seconds, price and price / HOUR_S),
         money_a_year=in_units(seconds, a_year),
     )

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Connection, and_, func, select
 
 from storage import thinning
+from storage.access import prices
 from storage.query.answers.status import (
     CampaignStatus,
     CapturesStatus,
@@ -132,6 +133,7 @@ def read_status(connection: Connection, price_per_core_hour: float | None = None
         captures=captures_status(connection),
         events=tuple(EventStatus(event, unit) for event, unit in events),
         price_per_core_hour=price_per_core_hour,
+        priced=price_per_core_hour is not None or bool(prices.listing(connection)),
         latest=None if latest is None else format_time(latest),
         symbols=SymbolsStatus(_missing_symbols(connection, now)),
     )

@@ -95,7 +95,7 @@ def test_a_diff_needs_a_base(client: TestClient, fleet: None):
     assert "empty" in problem(client.get("/api/v1/diff", params=wrong), 400)["detail"]
 
 
-def test_the_price_is_told(engine: Engine, access: Access, static: Path):
+def test_the_status_has_the_price(engine: Engine, access: Access, static: Path):
     queries = QueryEngine(engine)
     app = create_app(queries, access, static=static, price_per_core_hour=0.04)
     with TestClient(app, base_url=BASE, headers=BEARER) as client:
@@ -103,7 +103,7 @@ def test_the_price_is_told(engine: Engine, access: Access, static: Path):
     queries.close()
 
 
-def test_money_is_told_at_the_price(engine: Engine, access: Access, static: Path, fleet: None):
+def test_money_is_core_hours_at_the_price(engine: Engine, access: Access, static: Path, fleet: None):
     queries = QueryEngine(engine)
     app = create_app(queries, access, static=static, price_per_core_hour=0.04)
     asked = {**DESIGNED, "applications": "1", "cold": "1", "saving": "0.25"}

@@ -488,6 +488,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/cost": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The money that a selection costs
+         * @description Core-hours by platform at the prices of `/prices`, the mean price of the selection's core-hours, and the platforms without a price.
+         */
+        get: operations["cost"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/data/captures": {
         parameters: {
             query?: never;
@@ -2734,10 +2754,37 @@ export interface components {
             core_hours: components["schemas"]["Interval"] | null;
             /** @description Mean number of busy cores. */
             cores: components["schemas"]["Interval"] | null;
-            /** @description The core-hours at the configured price per core-hour. */
+            /** @description The core-hours at `price_per_core_hour`. */
             money: components["schemas"]["Interval"] | null;
             /** @description The cost per year at the same rate. */
             money_a_year: components["schemas"]["Interval"] | null;
+        };
+        /**
+         * CostAnswer
+         * @description The money that a selection costs, by platform.
+         */
+        CostAnswer: {
+            /** @description The selection's core-hours at the mean price. Null without a price or an estimate. */
+            money: components["schemas"]["Interval"] | null;
+            /** @description The cost per year at the same rate. */
+            money_a_year: components["schemas"]["Interval"] | null;
+            /**
+             * Price Per Core Hour
+             * @description Mean price of the selection's core-hours: the prices of its platforms, weighted by their CPU time; a platform without a price counts as 0. Core-hours of any row at this price are money. Null: none of the platforms has a price.
+             */
+            price_per_core_hour: number | null;
+            /**
+             * Rows
+             * @description The platforms, most CPU time first.
+             */
+            rows: components["schemas"]["PlatformCost"][];
+            selection: components["schemas"]["SelectionEcho"];
+            totals: components["schemas"]["Totals"];
+            /**
+             * Unpriced Share
+             * @description Part of the CPU time on platforms without a price, which `money` lacks.
+             */
+            unpriced_share: number;
         };
         /**
          * CoupledPair
@@ -5754,6 +5801,31 @@ export interface components {
             turn: number;
         };
         /**
+         * PlatformCost
+         * @description A platform's part of the cost.
+         */
+        PlatformCost: {
+            /** @description Mean number of busy cores. */
+            cores: components["schemas"]["Interval"] | null;
+            /** @description Core-hours at this price. Null without a price or an estimate. */
+            money: components["schemas"]["Interval"] | null;
+            /**
+             * Platform
+             * @description CPU model. Empty: unknown.
+             */
+            platform: string;
+            /**
+             * Price Per Core Hour
+             * @description Null: this platform has no price.
+             */
+            price_per_core_hour: number | null;
+            /**
+             * Share
+             * @description Part of the selection's CPU time, 0…1.
+             */
+            share: number;
+        };
+        /**
          * PlatformExperiments
          * @description The part of a set for one platform.
          */
@@ -6723,7 +6795,7 @@ export interface components {
             by: string[];
             /**
              * Price Per Core Hour
-             * @description The configured price. Null: no price is configured.
+             * @description Mean price of the selection's core-hours, as in `/cost`. Null: no price is set.
              */
             price_per_core_hour: number | null;
             /** Rows */
@@ -7311,9 +7383,14 @@ export interface components {
             now: string;
             /**
              * Price Per Core Hour
-             * @description FLEETPROF_PRICE_PER_CORE_HOUR, to convert core-seconds to money. Null: not set.
+             * @description FLEETPROF_PRICE_PER_CORE_HOUR: the price of platforms without one of their own. Null: not set.
              */
             price_per_core_hour: number | null;
+            /**
+             * Priced
+             * @description Some platform has a price, so `/cost` converts core-hours to money.
+             */
+            priced: boolean;
             symbols: components["schemas"]["SymbolsStatus"];
             visits: components["schemas"]["VisitsStatus"];
         };
@@ -11083,6 +11160,109 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChangesAnswer"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The selection is not valid; `at` is the position of the mistake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No such campaign. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No form in Accept is available; the hint lists the available forms. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database does not respond, or the query takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    cost: {
+        parameters: {
+            query?: {
+                /** @description The sampled event; /status lists the events. */
+                event?: string;
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
+                unit?: string;
+                /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                from?: string;
+                /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
+                to?: string;
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
+                select?: string;
+                /** @description The campaign that drew the visits. */
+                campaign?: string;
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                focus?: string;
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
+                ignore?: string;
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                hide?: string;
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show?: string;
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
+                show_from?: string;
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
+                format?: "json" | "arrow" | "csv";
+                /** @description Let a browser save the response as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CostAnswer"];
                     "application/vnd.apache.arrow.stream": string;
                     "text/csv": string;
                 };

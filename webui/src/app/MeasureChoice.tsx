@@ -20,7 +20,7 @@ export function MeasureChoice({ measure, priced, go }: Props) {
       {MEASURES.map((m) => (
         <option key={m} value={m} disabled={m === 'money' && !priced}>
           {MEASURE_NAMES[m]}
-          {m === 'money' && !priced ? ' (no price is set)' : ''}
+          {m === 'money' && !priced ? ' (set prices in Settings)' : ''}
         </option>
       ))}
     </select>

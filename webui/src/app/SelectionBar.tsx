@@ -1,7 +1,9 @@
 /** The second row: event, time range, filters, unit, and what can be done with the page. */
 import { useMemo } from 'react';
+import { Link } from 'wouter';
 import { useStatus } from '../api/useAnswer.ts';
 import { MEASURES } from '../estimates/measure.ts';
+import { percent } from '../selection/numbers.ts';
 import { earlier, later } from '../selection/periods.ts';
 import { isLive } from '../selection/time.ts';
 import { useAsOf } from './asOf.tsx';
@@ -11,6 +13,8 @@ import type { GoShown, Shown } from './Page.tsx';
 import { ShareMenu, useCopyLink, type Shared } from './ShareMenu.tsx';
 import { NO_BASE_TIMES, TimeRange } from './TimeRange.tsx';
 import { useKeys, type Keys } from './useKeys.ts';
+import { linkTo, SETTINGS } from './pages.ts';
+import { useCost } from './usePrice.ts';
 
 interface Props {
   place: Shown;
@@ -22,7 +26,7 @@ export function SelectionBar({ place, go, share }: Props) {
   const status = useStatus();
   const { asOf, refresh } = useAsOf();
   const copyLink = useCopyLink(place);
-  const priced = typeof status.data?.price_per_core_hour === 'number';
+  const priced = status.data?.priced ?? false;
   useKeys(
     'Selection',
     useMemo<Keys>(() => {
@@ -60,8 +64,25 @@ export function SelectionBar({ place, go, share }: Props) {
       <Filters place={place} go={go} />
       <span className="spacer" />
       <MeasureChoice measure={place.measure} priced={priced} go={go} />
+      <Unpriced place={place} />
       <ShareMenu place={place} share={share} copyLink={copyLink} />
     </div>
+  );
+}
+
+/** The part of the CPU time that money lacks. */
+function Unpriced({ place }: { place: Shown }) {
+  const cost = useCost(place);
+  if (cost === undefined || cost.unpriced_share === 0) return null;
+  const missing = cost.rows.filter((row) => row.price_per_core_hour === null).map((row) => row.platform);
+  return (
+    <Link
+      className="note"
+      href={linkTo(SETTINGS, {})}
+      title={`Platforms without a price count as 0: ${missing.join(', ')}. Set prices in Settings.`}
+    >
+      {percent(cost.unpriced_share, 0)} without a price
+    </Link>
   );
 }
 

@@ -22,7 +22,7 @@ export const MEASURE_MEANINGS: Readonly<Record<Measure, string>> = {
   'core-seconds': 'CPU time of the whole fleet in the part of the range with data',
   cores: 'busy cores, averaged over the part of the range with data',
   machines: 'share × machines of the fleet: how many machines would do only this',
-  money: 'core-hours × the price per core-hour',
+  money: 'core-hours × the mean price of the selection’s core-hours by platform',
 };
 
 /** Fewer profiles have no interval that means anything: the page shows what was observed. */
@@ -47,8 +47,10 @@ export interface Ground {
   population: number;
   /** Seconds that core-seconds refer to: the covered seconds of days with ingested visits. */
   estimated: number;
-  /** Price of one core-hour. */
+  /** Mean price of the selection's core-hours. */
   price: number | null;
+  /** Prices of rows that are platforms; null: a platform without a price. */
+  platforms?: ReadonlyMap<string, number | null>;
   /** The event is counted in time. */
   timed: boolean;
   /** Enough profiles were drawn at random, so there are estimates for the fleet, with intervals. */
@@ -56,8 +58,14 @@ export interface Ground {
 }
 
 /** `select`: the matchers of the response. Matchers on frames do not change the denominator of shares. */
-export function groundOf(totals: Totals, select: string, price: number | null): Ground {
+export function groundOf(
+  totals: Totals,
+  select: string,
+  price: number | null,
+  platforms?: Ground['platforms'],
+): Ground {
   return {
+    ...(platforms && { platforms }),
     population: parseMatchers(select)?.every(isOnFrames) ? totals.population : 0,
     estimated: totals.estimated_seconds,
     price,
@@ -88,17 +96,22 @@ export interface Amount {
   /** Sampled: seconds are null for events not counted in time, samples if only units are known. */
   seconds: number | null;
   samples: number | null;
+  /** The platform that all of it is on, if it is a part of the row's key. */
+  platform?: string;
 }
 
 export function amountOf(row: TableRow, column: 'self' | 'total'): Amount {
+  const on = row.key['platform'] === undefined ? {} : { platform: row.key['platform'] };
   return column === 'self'
     ? {
+        ...on,
         share: { value: row.self_share, lo: row.self_lo, hi: row.self_hi },
         coreSeconds: row.self_core_seconds,
         seconds: row.self_seconds,
         samples: row.self_samples,
       }
     : {
+        ...on,
         share: { value: row.total_share, lo: row.total_lo, hi: row.total_hi },
         coreSeconds: row.total_core_seconds,
         seconds: row.total_seconds,
@@ -121,9 +134,16 @@ export function measured(amount: Amount, measure: Measure, ground: Ground): Esti
       return coreSeconds && ground.estimated > 0 ? times(coreSeconds, 1 / ground.estimated) : null;
     case 'machines':
       return ground.random && ground.population > 0 ? times(share, ground.population) : null;
-    case 'money':
-      return coreSeconds && ground.price !== null ? times(coreSeconds, ground.price / 3600) : null;
+    case 'money': {
+      const price = priceOf(amount, ground);
+      return coreSeconds && price !== null ? times(coreSeconds, price / 3600) : null;
+    }
   }
+}
+
+function priceOf({ platform }: Amount, { price, platforms }: Ground): number | null {
+  const own = platform === undefined ? undefined : platforms?.get(platform);
+  return own === undefined ? price : own;
 }
 
 /** `12.34 %`, `5.1 core-h`, `1,234`. */

@@ -1,4 +1,5 @@
 /** The table of a selection: its keys, its rows, and how they are searched. */
+import { platformPrices, useCost } from '../app/usePrice.ts';
 import { useMemo } from 'react';
 import type { StatusAnswer, TableRow } from '../api/types.ts';
 import { groundOf, offered } from '../estimates/measure.ts';
@@ -78,7 +79,13 @@ interface RowsProps extends Props {
 function Rows({ place, go, table, status, onIntent, onRest, answer, rows, total, intervals }: RowsProps) {
   const { by } = answer;
   const missing = useMemo(() => new Map(status?.symbols.missing.map((m) => [m.binary, m.reason])), [status]);
-  const ground = groundOf(answer.totals, answer.selection.select, status?.price_per_core_hour ?? null);
+  const cost = useCost(place);
+  const ground = groundOf(
+    answer.totals,
+    answer.selection.select,
+    cost?.price_per_core_hour ?? null,
+    platformPrices(cost),
+  );
   if (rows.length === 0)
     return (
       <div className="state">

@@ -50,7 +50,7 @@ def test_everything_is_described(description: dict):
             *("machines", "machines/{name}", "visits", "campaigns", "campaigns/{name}"),
             *("campaigns/{name}/stop", "campaigns/{name}/resume"),
             *("sign-in", "session", "login-links", "tokens", "tokens/{name}"),
-            *("views", "views/{view_id}", "prices"),
+            *("views", "views/{view_id}", "prices", "cost"),
             *("changes", "releases", "regressions", "deploys", "deploys/{deploy_id}"),
             *(f"analysis/{model}" for model in MODELS),
         )

@@ -8,6 +8,7 @@ from rich.console import Console, Group
 
 from services.views import terminal
 from services.views.measures import Figure, Measure
+from storage.query.answers.cost import CostAnswer
 from storage.query.answers.figures import Interval
 from storage.query.answers.reliability import Fit, ReliabilityAnswer
 from storage.query.answers.selection_echo import SelectionEcho
@@ -205,7 +206,8 @@ ESTIMATED = filled(
 
 
 def shown(measure: Measure, price: float | None = None) -> list[str]:
-    table = terminal.top_table(ESTIMATED, measure=measure, price_per_core_hour=price)
+    cost = filled(CostAnswer, price_per_core_hour=price, rows=())
+    table = terminal.top_table(ESTIMATED, measure=measure, cost=cost)
     return [" ".join(line.split()) for line in text_of(table, width=80).splitlines()]
 
 

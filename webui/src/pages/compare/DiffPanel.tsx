@@ -1,4 +1,5 @@
 /** The table of changes with its choices. */
+import { usePrice } from '../../app/usePrice.ts';
 import { useMemo } from 'react';
 import type { DiffAnswer, StatusAnswer } from '../../api/types.ts';
 import type { ComparePlace } from '../../app/pages.ts';
@@ -26,7 +27,7 @@ interface Props {
 
 export function DiffPanel({ answer, place, go, status }: Props) {
   const missing = useMemo(() => new Map(status?.symbols.missing.map((m) => [m.binary, m.reason])), [status]);
-  const price = status?.price_per_core_hour ?? null;
+  const price = usePrice(place);
   const wanted: Unit = place.measure === 'money' ? 'money' : place.measure === 'share' ? 'share' : 'cores';
   const unit = answer.rows.some((row) => changeOf(row, wanted, price) !== null) ? wanted : 'share';
   const rows = useMemo<ChangedRow[]>(() => {

@@ -5,6 +5,7 @@ import { questionOf, useStatus } from '../../api/useAnswer.ts';
 import { useDark } from '../../app/theme.ts';
 import { CampaignBanner } from '../../app/CampaignBanner.tsx';
 import { EXPLORE, type ExplorePlace } from '../../app/pages.ts';
+import { usePrice } from '../../app/usePrice.ts';
 import { SelectionPage } from '../../app/Page.tsx';
 import { STACK_FORMATS } from '../../app/ShareMenu.tsx';
 import { useAsOf } from '../../app/asOf.tsx';
@@ -73,7 +74,7 @@ export function ExplorePage() {
   );
   const [split, setSplit] = usePreference<number>('table-width', SPLIT);
   const answer = (hasTable ? table.data?.answer : undefined) ?? (hasFlame ? flame.data?.head : undefined);
-  const price = status.data?.price_per_core_hour ?? null;
+  const price = usePrice(place);
   const tree = hasFlame ? flame.data?.tree : undefined;
   const find = useMemo(() => matchesFind(place.find, place.regex), [place.find, place.regex]);
   const union = useMemo(() => {

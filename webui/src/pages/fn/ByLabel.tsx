@@ -1,6 +1,7 @@
 /** The function's total by the values of a label, with its share of what runs there. */
 import { useAnswer } from '../../api/useAnswer.ts';
 import { FUNCTION, linkTo } from '../../app/pages.ts';
+import { platformPrices, useCost } from '../../app/usePrice.ts';
 import { amountOf, groundOf, measured } from '../../estimates/measure.ts';
 import { withLabels } from '../../selection/base.ts';
 import { percent } from '../../selection/numbers.ts';
@@ -19,6 +20,7 @@ interface Props extends PanelProps {
 }
 
 export function ByLabel({ id, query, price, enabled, place, go }: Props) {
+  const platforms = platformPrices(useCost(place));
   const { by, measure } = place;
   const answer = useAnswer(
     '/api/v1/shared-code/users',
@@ -43,7 +45,7 @@ export function ByLabel({ id, query, price, enabled, place, go }: Props) {
         shown={{ place, go }}
       >
         {(data) => {
-          const ground = groundOf(data.totals, data.selection.select, price);
+          const ground = groundOf(data.totals, data.selection.select, price, platforms);
           return (
             <AmountBars
               label={`the function by ${by}`}

@@ -1,8 +1,9 @@
 /** One function: its cost, callers and callees, over time, by label, by line, and its users. */
 import { useState } from 'react';
-import { useAnswer, useStatus } from '../../api/useAnswer.ts';
+import { useAnswer } from '../../api/useAnswer.ts';
 import { useAsOf } from '../../app/asOf.tsx';
 import { FUNCTION, linkTo } from '../../app/pages.ts';
+import { usePrice } from '../../app/usePrice.ts';
 import { SelectionPage } from '../../app/Page.tsx';
 import { STACK_FORMATS } from '../../app/ShareMenu.tsx';
 import { useParts } from '../../app/useParts.ts';
@@ -31,7 +32,6 @@ export function FunctionPage() {
   const [place, go] = usePlace(FUNCTION);
   const [written] = useParts(FUNCTION);
   const { asOf } = useAsOf();
-  const status = useStatus();
   const [limit, setLimit] = useState(FEW);
   const id = Number(written);
   const valid = Number.isSafeInteger(id);
@@ -46,7 +46,7 @@ export function FunctionPage() {
   const calls = useAnswer('/api/v1/callers', question, { enabled: valid });
   const shown = { place, go };
   const fn = known.data;
-  const price = status.data?.price_per_core_hour ?? null;
+  const price = usePrice(place);
   const isNever = calls.data !== undefined && calls.data.itself.total === 0 && !calls.isPlaceholderData;
   const settled = calls.data !== undefined && !isNever;
   const through = fn && containing(query, fn, fn.others_total === 0);

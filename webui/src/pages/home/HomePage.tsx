@@ -5,6 +5,7 @@ import { useAnswer, useStatus } from '../../api/useAnswer.ts';
 import { useAsOf } from '../../app/asOf.tsx';
 import { SelectionPage, type Shown } from '../../app/Page.tsx';
 import { EXPLORE, FUNCTION, HOME, linkTo, SERVICE } from '../../app/pages.ts';
+import { usePrice } from '../../app/usePrice.ts';
 import { STACK_FORMATS } from '../../app/ShareMenu.tsx';
 import { usePlace } from '../../app/usePlace.ts';
 import { seriesOf } from '../../views/series/series.ts';
@@ -28,7 +29,7 @@ export function HomePage() {
   const [place, go] = usePlace(HOME);
   const { asOf } = useAsOf();
   const status = useStatus();
-  const price = status.data?.price_per_core_hour ?? null;
+  const price = usePrice(place);
   const query = selectionOf(place, asOf);
   const series = useAnswer('/api/v1/series', {
     ...query,

@@ -1,8 +1,9 @@
 /** One machine: what it is, how its profiles end, and what runs there. */
 import { useMemo } from 'react';
-import { useAnswer, useStatus } from '../../api/useAnswer.ts';
+import { useAnswer } from '../../api/useAnswer.ts';
 import { useAsOf } from '../../app/asOf.tsx';
 import { EXPLORE, FUNCTION, linkTo, MACHINE, SERVICE } from '../../app/pages.ts';
+import { usePrice } from '../../app/usePrice.ts';
 import { SelectionPage } from '../../app/Page.tsx';
 import { ROW_FORMATS } from '../../app/ShareMenu.tsx';
 import { useParts } from '../../app/useParts.ts';
@@ -31,9 +32,9 @@ export function MachinePage() {
   const [place, go] = usePlace(MACHINE);
   const [name] = useParts(MACHINE);
   const { asOf } = useAsOf();
-  const price = useStatus().data?.price_per_core_hour ?? null;
   const answer = useAnswer('/api/v1/machines/{name}', {}, { path: { name }, every: EVERY_MS });
   const here = useMemo(() => ({ ...place, select: onMachine(place.select, name) }), [place, name]);
+  const price = usePrice(here);
   const shown = { place: here, go, price };
   const now = answer.dataUpdatedAt;
   return (

@@ -1,6 +1,6 @@
 /** The releases of one application: its versions over time, and what the newest one changed. */
 import { Link } from 'wouter';
-import { useAnswer, useStatus } from '../../api/useAnswer.ts';
+import { useAnswer } from '../../api/useAnswer.ts';
 import type { ReleasedApplication } from '../../api/types.ts';
 import { useAsOf } from '../../app/asOf.tsx';
 import { SelectionPage, type Shown } from '../../app/Page.tsx';
@@ -8,6 +8,7 @@ import { linkTo, RELEASE, SERVICE } from '../../app/pages.ts';
 import { ROW_FORMATS } from '../../app/ShareMenu.tsx';
 import { useParts } from '../../app/useParts.ts';
 import { usePlace } from '../../app/usePlace.ts';
+import { usePrice } from '../../app/usePrice.ts';
 import { withLabels } from '../../selection/base.ts';
 import { selectionOf } from '../../selection/selection.ts';
 import { localMinute } from '../../selection/time.ts';
@@ -25,10 +26,10 @@ export function ReleasePage() {
   const [place, go] = usePlace(RELEASE);
   const [application] = useParts(RELEASE);
   const { asOf } = useAsOf();
-  const status = useStatus();
   const query = { ...selectionOf(place, asOf), application };
   const answer = useAnswer('/api/v1/releases', query);
   const within = { ...place, select: withLabels(place.select, ['application'], { application }) };
+  const price = usePrice(within);
   return (
     <SelectionPage
       title={`Releases of ${application}`}
@@ -52,7 +53,7 @@ export function ReleasePage() {
           title="Versions over time"
           place={within}
           go={({ from, to }) => go({ ...(from && { from }), ...(to && { to }) })}
-          price={status.data?.price_per_core_hour ?? null}
+          price={price}
         />
         <section className="panel wide" aria-label="versions">
           <h2>Versions</h2>

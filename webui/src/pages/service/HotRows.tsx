@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import { useAnswer } from '../../api/useAnswer.ts';
 import type { TableRow } from '../../api/types.ts';
 import { useAsOf } from '../../app/asOf.tsx';
+import { platformPrices, useCost } from '../../app/usePrice.ts';
 import type { GoShown, Shown } from '../../app/Page.tsx';
 import { amountOf, groundOf, measured, MEASURE_NAMES, offered } from '../../estimates/measure.ts';
 import { selectionOf } from '../../selection/selection.ts';
@@ -31,6 +32,7 @@ interface Props {
 }
 
 export function HotRows({ title, by, column, place, go, price, rows = 12, linkOf, all, more = [] }: Props) {
+  const platforms = platformPrices(useCost(place));
   const { asOf } = useAsOf();
   const query = { ...selectionOf(place, asOf), by, sort: `-${column}` as const, limit: rows };
   const answer = useAnswer('/api/v1/table', query);
@@ -45,7 +47,7 @@ export function HotRows({ title, by, column, place, go, price, rows = 12, linkOf
       </h2>
       <Answered query={answer} what={title.toLowerCase()} skeleton={<TableSkeleton />} shown={{ place, go }}>
         {(data) => {
-          const ground = groundOf(data.totals, data.selection.select, price);
+          const ground = groundOf(data.totals, data.selection.select, price, platforms);
           const measure = offered(ground).includes(place.measure) ? place.measure : 'share';
           const columns: Column<TableRow>[] = [
             {

@@ -5,6 +5,7 @@ import { useAnswer, useStatus } from '../../api/useAnswer.ts';
 import { useAsOf } from '../../app/asOf.tsx';
 import { SelectionPage } from '../../app/Page.tsx';
 import { COMPARE, EXPLORE, FUNCTION, GRAPH, linkTo, MACHINE, RELEASE, SERVICE } from '../../app/pages.ts';
+import { usePrice } from '../../app/usePrice.ts';
 import { STACK_FORMATS } from '../../app/ShareMenu.tsx';
 import { useParts } from '../../app/useParts.ts';
 import { usePlace, type Go } from '../../app/usePlace.ts';
@@ -26,12 +27,12 @@ export function ServicePage() {
   const [application] = useParts(SERVICE);
   const { asOf } = useAsOf();
   const status = useStatus();
-  const price = status.data?.price_per_core_hour ?? null;
   // The page's filters besides the application, which is in the path.
   const within = useMemo<Shown>(
     () => ({ ...place, select: withLabels(place.select, ['application'], { application }) }),
     [place, application],
   );
+  const price = usePrice(within);
   const query = selectionOf(within, asOf);
   const whole = useAnswer('/api/v1/table', { ...query, by: 'version', sort: '-total', limit: 1 });
   const releases = useAnswer('/api/v1/releases', { ...selectionOf(place, asOf), application });

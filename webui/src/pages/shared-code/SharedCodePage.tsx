@@ -1,22 +1,29 @@
 /** Code that is cold in each application and used by many: what it costs the fleet, and what a saving is worth. */
 import { useState } from 'react';
+import { Link } from 'wouter';
 import type { AnswerOf } from '../../api/client.ts';
 import { useAnswer } from '../../api/useAnswer.ts';
 import { useAsOf } from '../../app/asOf.tsx';
 import { SelectionPage } from '../../app/Page.tsx';
-import { SHARED_CODE } from '../../app/pages.ts';
+import { linkTo, SETTINGS, SHARED_CODE } from '../../app/pages.ts';
 import { ROW_FORMATS } from '../../app/ShareMenu.tsx';
 import { usePlace } from '../../app/usePlace.ts';
+import { times } from '../../estimates/interval.ts';
+import { figure, NUMBER } from '../../views/chart/quantity.ts';
 import { count, percent, significant } from '../../selection/numbers.ts';
 import { selectionOf } from '../../selection/selection.ts';
 import { Command } from '../../ui/Command.tsx';
 import { Answered } from '../../ui/states/Answered.tsx';
 import { TableSkeleton } from '../../ui/states/Skeleton.tsx';
+import { BarChart } from '../../views/chart/BarChart.tsx';
 import { savedBy } from './saving.ts';
 import { SharedTable } from './SharedTable.tsx';
 import { UsersPanel } from './UsersPanel.tsx';
 import '../reports/reports.css';
 import './shared-code.css';
+
+const LARGEST = 12;
+const CORES = { digits: significant, suffix: ' cores' };
 
 type Answer = AnswerOf<'/api/v1/shared-code'>;
 
@@ -62,6 +69,7 @@ export function SharedCodePage() {
                   />
                 </label>
               </section>
+              <Largest rows={rows} />
               <div className={chosen === null ? undefined : 'report-grid'}>
                 <section className="panel" aria-label="shared code">
                   <SharedTable
@@ -83,6 +91,41 @@ export function SharedCodePage() {
       </Answered>
     </SelectionPage>
   );
+}
+
+/** One function's part of the sum, with its interval. */
+function LargestSaving({ rows, saving }: Pick<SavingProps, 'rows' | 'saving'>) {
+  const [largest] = rows;
+  const cores = largest?.cost.cores;
+  if (!cores) return null;
+  const money = largest.cost.money_a_year;
+  return (
+    <p className="note">
+      Of it {nameOf(largest)} alone: {figure(times(cores, saving / 100), CORES)}
+      {money !== null && `, in money a year ${figure(times(money, saving / 100), NUMBER)}`}. In brackets: the
+      range that contains the true value with 95 % confidence.
+    </p>
+  );
+}
+
+/** The functions that cost most, with their intervals. The sentence above has sums, whose intervals are not known. */
+function Largest({ rows }: { rows: Answer['rows'] }) {
+  const drawn = rows.filter((row) => row.cost.cores !== null).slice(0, LARGEST);
+  if (drawn.length === 0) return null;
+  return (
+    <section className="panel shared-largest" aria-label="largest">
+      <BarChart
+        label="The largest shared functions"
+        unit={CORES}
+        series={['cores']}
+        rows={drawn.map((row) => ({ name: nameOf(row), values: [row.cost.cores] }))}
+      />
+    </section>
+  );
+}
+
+function nameOf({ key }: Answer['rows'][number]): string {
+  return key['function'] ?? key['binary'];
 }
 
 interface SavingProps {
@@ -115,17 +158,18 @@ function Saving({ answer, rows, saving, onSaving }: SavingProps) {
         {saved.moneyAYear !== null && (
           <>
             {' '}
-            or <b>{significant(saved.moneyAYear)}</b> a year
+            or <b>{significant(saved.moneyAYear)}</b> in money a year
           </>
         )}
         .
       </p>
       {answer.price_per_core_hour === null && (
         <p className="note">
-          For money, set the price of a core-hour where the API runs:{' '}
-          <Command text="export FLEETPROF_PRICE_PER_CORE_HOUR=0.03" />
+          For money, set prices of the platforms in <Link href={linkTo(SETTINGS)}>Settings</Link>, or one
+          price for all where the API runs: <Command text="export FLEETPROF_PRICE_PER_CORE_HOUR=0.03" />
         </p>
       )}
+      <LargestSaving rows={rows} saving={saving} />
       {hidden > 0 && <p className="note">{count(hidden)} more functions that cost less are not counted.</p>}
     </div>
   );

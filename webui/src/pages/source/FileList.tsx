@@ -1,8 +1,9 @@
 /** The source files of a binary by cost. */
 import { Link } from 'wouter';
-import { useAnswer, useStatus } from '../../api/useAnswer.ts';
+import { useAnswer } from '../../api/useAnswer.ts';
 import { useAsOf } from '../../app/asOf.tsx';
 import { EXPLORE, linkTo, SOURCE, SYMBOLS } from '../../app/pages.ts';
+import { usePrice } from '../../app/usePrice.ts';
 import { SelectionPage } from '../../app/Page.tsx';
 import { ROW_FORMATS } from '../../app/ShareMenu.tsx';
 import { amountOf, groundOf, measured } from '../../estimates/measure.ts';
@@ -16,7 +17,7 @@ import type { SourceProps } from './types.ts';
 
 export function FileList({ binary, place, go }: SourceProps) {
   const { asOf } = useAsOf();
-  const price = useStatus().data?.price_per_core_hour ?? null;
+  const price = usePrice(place);
   // `find` keeps rows whose file or binary contains the name; the others are removed here.
   const query = {
     ...selectionOf(place, asOf),

@@ -1,9 +1,10 @@
 /** One source file with the cost of its lines, in one of its versions. */
 import { useMemo, useState } from 'react';
 import { Link } from 'wouter';
-import { useAnswer, useStatus } from '../../api/useAnswer.ts';
+import { useAnswer } from '../../api/useAnswer.ts';
 import { useAsOf } from '../../app/asOf.tsx';
 import { FUNCTION, linkTo, SOURCE } from '../../app/pages.ts';
+import { usePrice } from '../../app/usePrice.ts';
 import { SelectionPage } from '../../app/Page.tsx';
 import { ROW_FORMATS } from '../../app/ShareMenu.tsx';
 import { useKeys, type Keys } from '../../app/useKeys.ts';
@@ -26,7 +27,7 @@ const LINES = 5000;
 
 export function FileSource({ binary, place, go }: SourceProps) {
   const { asOf } = useAsOf();
-  const price = useStatus().data?.price_per_core_hour ?? null;
+  const price = usePrice(place);
   const [as, setAs] = useState<'text' | 'lines'>('text');
   const narrowed = withoutFrameFilters(selectionOf(place, asOf));
   const query = { ...narrowed.query, file: place.path, binary, limit: LINES };

@@ -1,6 +1,6 @@
 /** Samples beside the machines’ own accounting of CPU time. */
 import { count } from '../../../selection/numbers.ts';
-import { write, NUMBER, SHARE, FINE_RATIO } from '../../../views/chart/quantity.ts';
+import { figure, write, NUMBER, SHARE, FINE_RATIO } from '../../../views/chart/quantity.ts';
 import { all } from '../phrases.ts';
 import { choicesOf, table, type Report, type Schemas } from '../report.ts';
 
