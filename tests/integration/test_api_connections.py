@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(120), pytest.mark.slo
 
 HALF = b"GET / HTTP/1.1\r\nX: "
 CROWD = 1100
-NO_DATABASE = "postgresql://nobody@/none?host=/nowhere"
+NO_DATABASE = "postgresql://unused@/none?host=/nowhere"
 
 
 @pytest.fixture(autouse=True)

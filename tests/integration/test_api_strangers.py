@@ -61,7 +61,7 @@ def test_every_answer_is_one_that_the_description_has(whole: tuple[FastAPI, Mapp
 
 
 def test_without_its_database_every_answer_is_still_one_of_them(tmp_path: Path):
-    nowhere = open_engine(f"postgresql://nobody@/none?host={tmp_path}", application="strangers")
+    nowhere = open_engine(f"postgresql://unused@/none?host={tmp_path}", application="strangers")
     with whole_app(nowhere, tmp_path, with_data=False) as (app, headers):
         heard = ask_everything(app, headers, examples=1, away=True)
     assert heard.failures == {}

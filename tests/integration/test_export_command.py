@@ -82,7 +82,7 @@ def test_a_terminal_gets_no_binary() -> None:
             check=False,
             stdout=theirs,
             stderr=subprocess.PIPE,
-            env={**os.environ, "FLEETPROF_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"},
+            env={**os.environ, "FLEETPROF_DATABASE_URL": "postgresql://unused@127.0.0.1:1/none"},
             text=True,
             timeout=120,
         )

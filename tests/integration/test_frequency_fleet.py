@@ -206,8 +206,8 @@ def _check_another_memory(queries: QueryEngine) -> None:
     _check_json(answer)
     slow = Wanted(memory=memory_change(3200.0, 160.0))
     hopeless = next(row for row in queries.ask(FitQuestion(WHOLE, slow)).rows if row.lowest_mhz is not None)
-    told = queries.ask(FrequencyQuestion(WHOLE, slow, latency_ns=20.0)).rows[0]
-    for each in (hopeless, told):
+    answered = queries.ask(FrequencyQuestion(WHOLE, slow, latency_ns=20.0)).rows[0]
+    for each in (hopeless, answered):
         assert each.lowest_at_memory_mhz is None
         assert each.lowest_at_memory_because is not None
         assert each.lowest_at_memory_because.reason == "unreachable"
@@ -250,7 +250,7 @@ def _check_what_cannot_be_said(ingested: Ingested) -> None:
 
 
 def _check_one_bad_visit(ingested: Ingested, rows: Rows) -> None:
-    """One application's cycles in one visit are a millionth: it is left out there, and told."""
+    """One application's cycles in one visit are a millionth: it is left out there, and the reason is in the answer."""
     name = TARGETS[0].name
     c = capture_counter.c
     with ingested.engine.begin() as connection:

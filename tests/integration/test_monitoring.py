@@ -119,7 +119,7 @@ def test_a_collector_is_ready_once_it_sees_the_campaigns(database_url, valkey_ur
 def test_without_its_database_a_process_lives_and_is_not_ready(
     command, server_directory, valkey_url, tmp_path
 ):
-    nowhere = f"postgresql://nobody@/none?host={server_directory}/nowhere"
+    nowhere = f"postgresql://unused@/none?host={server_directory}/nowhere"
     settings = {"FLEETPROF_DATABASE_URL": nowhere, "FLEETPROF_REDIS_URL": valkey_url}
     log = tmp_path / "log"
     with process(command, tmp_path / "o.sock", log, **settings) as address:

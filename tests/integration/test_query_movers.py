@@ -150,10 +150,10 @@ def test_applications_move_too(ingested: Engine, queries: QueryEngine):
 
 def test_without_samples_or_a_design_nothing_moved_and_that_is_said(ingested: Engine, queries: QueryEngine):
     empty = Selection(DAY - timedelta(days=3), DAY - timedelta(days=2))
-    told = queries.ask(MoversQuestion(NOW, empty, releases=False))
-    assert told.movers == ()
-    assert told.because is not None
-    assert told.because.reason == "too_little"
+    answered = queries.ask(MoversQuestion(NOW, empty, releases=False))
+    assert answered.movers == ()
+    assert answered.because is not None
+    assert answered.because.reason == "too_little"
 
 
 def test_nothing_moves_between_a_day_and_itself(ingested: Engine, queries: QueryEngine):

@@ -141,7 +141,7 @@ def test_nothing_is_shared_in_an_empty_store(queries: QueryEngine):
 def test_users_are_what_counting_says(engine: Engine, taken: Taken, subject: str):
     write_all(engine, taken, random=True)
     queries = QueryEngine(engine)
-    told = queries.ask(UsersQuestion(around_noon(), parse_subject(function=subject)))
+    answered = queries.ask(UsersQuestion(around_noon(), parse_subject(function=subject)))
     queries.close()
     of = {"f": {1}, '{binary="libz"}': {1, 2}, "nothing": set()}[subject]
     expected = {
@@ -149,12 +149,12 @@ def test_users_are_what_counting_says(engine: Engine, taken: Taken, subject: str
         for application, stacks in taken.items()
     }
     expected = {application: count for application, count in expected.items() if count}
-    assert {user.key["application"]: user.total // PERIOD for user in told.rows} == expected
-    assert told.itself.total == sum(expected.values()) * PERIOD
-    assert sum(user.of_function for user in told.rows) == pytest.approx(1.0 if expected else 0.0)
-    assert told.unseen_hi is not None
-    assert 0 < told.unseen_hi <= 1
-    for user in told.rows:
+    assert {user.key["application"]: user.total // PERIOD for user in answered.rows} == expected
+    assert answered.itself.total == sum(expected.values()) * PERIOD
+    assert sum(user.of_function for user in answered.rows) == pytest.approx(1.0 if expected else 0.0)
+    assert answered.unseen_hi is not None
+    assert 0 < answered.unseen_hi <= 1
+    for user in answered.rows:
         stacks = taken[user.key["application"]]
         whole, mine = sum(count for _, count in stacks), expected[user.key["application"]]
         assert user.within == pytest.approx(mine / whole)
@@ -178,10 +178,10 @@ def test_users_are_told_by_labels(engine: Engine, queries: QueryEngine):
     question = UsersQuestion(
         around_noon(), parse_subject(function="old_api"), ("application", "version"), limit=1
     )
-    told = queries.ask(question)
-    assert [(user.key, user.of_function) for user in told.rows] == [
+    answered = queries.ask(question)
+    assert [(user.key, user.of_function) for user in answered.rows] == [
         ({"application": "a", "version": "1"}, 0.75)
     ]
-    assert (told.rows_total, told.unseen_hi) == (2, None)
+    assert (answered.rows_total, answered.unseen_hi) == (2, None)
     with pytest.raises(BadSelection, match="by labels"):
         queries.ask(UsersQuestion(around_noon(), parse_subject(function="x"), ("function",)))

@@ -191,7 +191,7 @@ def test_numbers_that_make_no_fleet_are_refused_in_one_sentence(folder):
 def test_up_shows_a_fleet_and_leaves_the_environments_database_alone(folder):
     done = subprocess.run(
         command("up", "--simulate", "60", "--for", "15s", "--rows", "12", "--port", "0"),
-        env=environment(folder, DATABASE_URL="postgresql://nobody@/nowhere?host=/nonexistent"),
+        env=environment(folder, DATABASE_URL="postgresql://unused@/nowhere?host=/nonexistent"),
         capture_output=True,
         text=True,
         timeout=200,

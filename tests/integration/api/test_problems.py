@@ -128,7 +128,7 @@ def test_a_body_is_refused_before_it_is_read(client: TestClient):
 
 
 def test_a_database_that_does_not_answer_is_a_passing_problem(access: Access, static: Path):
-    engine = open_engine("postgresql://nobody@/nothing?host=/nonexistent", application="test")
+    engine = open_engine("postgresql://unused@/nothing?host=/nonexistent", application="test")
     queries = QueryEngine(engine)
     with TestClient(create_app(queries, access, static=static), base_url=BASE, headers=BEARER) as client:
         response = client.get("/api/v1/table")

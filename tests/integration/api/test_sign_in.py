@@ -193,7 +193,7 @@ def test_refusals_show_the_command_of_this_state_directory(engine: Engine, tmp_p
 
 
 def test_without_a_database_sessions_are_undecided_and_tokens_of_settings_hold(tmp_path: Path):
-    engine = open_engine("postgresql://nobody@/nothing?host=/nonexistent", application="test")
+    engine = open_engine("postgresql://unused@/nothing?host=/nonexistent", application="test")
     queries = QueryEngine(engine)
     access = Access(SECRET, RecordCopy(DatabaseRecords(engine)), parse_tokens([f"viewer:{TOKEN}"]))
     own = new_session(SECRET, Role.ADMIN.word)

@@ -113,6 +113,6 @@ def hooks(engine: Engine) -> list[bool]:
 
 
 def test_only_engines_opened_here_have_hooks():
-    url = "postgresql+psycopg2://nobody@localhost/nothing"
+    url = "postgresql+psycopg2://unused@localhost/nothing"
     assert hooks(open_engine(url, application="test")) == [True] * 3
     assert hooks(create_engine(url)) == [False] * 3

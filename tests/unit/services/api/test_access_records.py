@@ -18,7 +18,7 @@ class Clock:
 
 
 class UnsteadyRecords(MemoryAccessRecords):
-    """A database that may be away, and what it was told."""
+    """A database that may be away, and the records written to it."""
 
     def __init__(self) -> None:
         super().__init__()

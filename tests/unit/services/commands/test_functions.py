@@ -9,7 +9,7 @@ from services.cli import app
 @pytest.fixture
 def run(monkeypatch):
     """Runs a command with a database that is not there."""
-    monkeypatch.setenv("FLEETPROF_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
+    monkeypatch.setenv("FLEETPROF_DATABASE_URL", "postgresql://unused@127.0.0.1:1/none")
     runner = CliRunner(env={"COLUMNS": "300", "TERM": "dumb"})
     return lambda *words: runner.invoke(app, list(words))
 

@@ -14,7 +14,7 @@ Run = Callable[..., Result]
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs a report with a database that is not there."""
-    monkeypatch.setenv("FLEETPROF_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
+    monkeypatch.setenv("FLEETPROF_DATABASE_URL", "postgresql://unused@127.0.0.1:1/none")
     monkeypatch.delenv("FLEETPROF_PROMETHEUS_URL", raising=False)
     runner = CliRunner(env={"COLUMNS": "300", "TERM": "dumb"})
     return lambda *words: runner.invoke(app, ["report", *words])
