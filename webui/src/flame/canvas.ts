@@ -82,7 +82,7 @@ export class FlameCanvas {
     canvas.addEventListener('touchstart', this.onTouchStart, { passive: true });
     canvas.addEventListener('touchmove', this.onTouchMove, { passive: false });
     canvas.addEventListener('keydown', this.onKeyDown);
-    this.sizes = new ResizeObserver(() => this.resize());
+    this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(box);
   }
 
@@ -109,13 +109,13 @@ export class FlameCanvas {
       const kept = before === null ? -1 : findNode(next.tree, nodeKey(before.tree, this.selected));
       this.view.zoom = next.zoom;
       this.hovered = -1;
-      this.measureDepth();
+      if (before !== null) this.measureDepth(); // the first time, `fit` does
       // A third of the height is left for the callers of the zoomed frame.
       if (moved) this.scrollTo(next.tree.depth[next.zoom] * ROW_HEIGHT - this.view.height / 3);
       this.selected = kept >= next.zoom && kept < next.tree.end[next.zoom] ? kept : next.zoom;
       this.events.onSelect(this.selected);
     }
-    if (before === null) this.resize();
+    if (before === null) this.fit();
     else this.schedule();
   }
 
@@ -142,19 +142,25 @@ export class FlameCanvas {
     this.select(node);
   }
 
-  private readonly resize = (): void => {
+  /** Take the size of the box and draw. An observer reports the first size too, which is drawn already. */
+  private fit(): void {
     const { width, height } = this.box.getBoundingClientRect();
     const ratio = devicePixelRatio || 1;
+    const pixels = {
+      width: Math.round(Math.max(1, width) * ratio),
+      height: Math.round(Math.max(ROW_HEIGHT, height) * ratio),
+    };
+    const fits = this.canvas.width === pixels.width && this.canvas.height === pixels.height;
+    if (fits && this.drawing.at > 0) return;
     this.view.width = Math.max(1, width);
     this.view.height = Math.max(ROW_HEIGHT, height);
-    this.canvas.width = Math.round(this.view.width * ratio);
-    this.canvas.height = Math.round(this.view.height * ratio);
+    Object.assign(this.canvas, pixels);
     this.canvas.style.width = `${this.view.width}px`;
     this.canvas.style.height = `${this.view.height}px`;
     if (this.shown === null) return;
     this.measureDepth();
     this.draw(); // at once: setting the size has cleared the canvas
-  };
+  }
 
   private measureDepth(): void {
     const { tree, zoom } = this.shown!;

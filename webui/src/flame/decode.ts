@@ -10,7 +10,7 @@
  * The JSON has the functions' `names`, and the `texts` that the columns from `file` on index. The
  * nodes' columns are views into the response's buffer, without copies.
  */
-import { BadFlame, plant, type FlameFunction, type FlameTree } from './tree.ts';
+import { BadFlame, shapeOf, type FlameFunction, type FlameShape, type FlameTree } from './tree.ts';
 
 export const FLAME_MEDIA_TYPE = 'application/vnd.fleetprof.flame';
 
@@ -33,11 +33,54 @@ export interface FlameAnswer<Head extends FlameHead = FlameHead> {
   tree: FlameTree;
 }
 
+/** The functions in columns: six thousand objects would take longer to copy between threads than to decode. */
+export interface FunctionColumns {
+  names: string[];
+  texts: string[];
+  effective: Float64Array;
+  id: Int32Array;
+  /** Positions in `texts`, as the following ones. */
+  file: Int32Array;
+  binary: Int32Array;
+  status: Int32Array;
+  kind: Int32Array;
+}
+
+/** A decoded answer as one thread sends it to another. */
+export interface DecodedFlame {
+  head: Omit<FlameHead, 'functions'>;
+  functions: FunctionColumns;
+  shape: FlameShape;
+}
+
 /** The response's JSON as transferred. */
-type Sent<Head> = Omit<Head, 'functions'> & { names: string[]; texts: string[] };
+type Sent = Omit<FlameHead, 'functions'> & Pick<FunctionColumns, 'names' | 'texts'>;
 
 /** Throws BadFlame if the buffer does not match its header. */
 export function decodeFlame<Head extends FlameHead>(buffer: ArrayBuffer): FlameAnswer<Head> {
+  return answerOf<Head>(decodeColumns(buffer));
+}
+
+export function answerOf<Head extends FlameHead>(decoded: DecodedFlame): FlameAnswer<Head> {
+  const tree = { functions: functionsOf(decoded.functions), ...decoded.shape };
+  return { head: decoded.head as unknown as Omit<Head, 'functions'>, tree };
+}
+
+function functionsOf(columns: FunctionColumns): FlameFunction[] {
+  const { names, texts, effective, id, file, binary, status, kind } = columns;
+  return names.map((name, k) => ({
+    id: id[k],
+    name,
+    file: texts[file[k]],
+    binary: texts[binary[k]],
+    status: texts[status[k]] as FlameFunction['status'],
+    kind: texts[kind[k]] as FlameFunction['kind'],
+    effective: Number.isNaN(effective[k]) ? null : effective[k],
+  }));
+}
+
+/** The columns of a response, checked. Throws BadFlame if the buffer does not match its header. */
+export function decodeColumns(buffer: ArrayBuffer): DecodedFlame {
   if (buffer.byteLength < HEADER) throw new BadFlame(`the flame graph has only ${buffer.byteLength} bytes`);
   const view = new DataView(buffer);
   if (view.getUint32(0, true) !== MAGIC) throw new BadFlame('the response is not a flame graph');
@@ -55,7 +98,7 @@ export function decodeFlame<Head extends FlameHead>(buffer: ArrayBuffer): FlameA
     throw new BadFlame(`the flame graph has ${buffer.byteLength} of ${expected} bytes`);
   }
 
-  const { names, texts, ...head } = parseHead<Head>(new Uint8Array(buffer, HEADER, jsonBytes));
+  const { names, texts, ...head } = parseHead(new Uint8Array(buffer, HEADER, jsonBytes));
   let offset = HEADER + jsonBytes;
   const floats = (length: number) => {
     const column = new Float64Array(buffer, offset, length);
@@ -77,24 +120,15 @@ export function decodeFlame<Head extends FlameHead>(buffer: ArrayBuffer): FlameA
   if (names.length !== f)
     throw new BadFlame(`the flame graph has names for ${names.length} of ${f} functions`);
 
-  const text = (at: number) => {
-    if (!(at >= 0 && at < texts.length)) throw new BadFlame(`the flame graph has no text ${at}`);
-    return texts[at];
-  };
-  const functions = names.map((name, k) => ({
-    id: id[k],
-    name,
-    file: text(file[k]),
-    binary: text(binary[k]),
-    status: text(status[k]) as FlameFunction['status'],
-    kind: text(kind[k]) as FlameFunction['kind'],
-    effective: Number.isNaN(effective[k]) ? null : effective[k],
-  }));
-  const tree = plant({ functions, func, parent, total, self });
-  return { head: head as unknown as Omit<Head, 'functions'>, tree };
+  for (const column of [file, binary, status, kind]) {
+    const bad = column.find((at) => !(at >= 0 && at < texts.length));
+    if (bad !== undefined) throw new BadFlame(`the flame graph has no text ${bad}`);
+  }
+  const shape = shapeOf({ func, parent, total, self }, f);
+  return { head, functions: { names, texts, effective, id, file, binary, status, kind }, shape };
 }
 
-function parseHead<Head extends FlameHead>(bytes: Uint8Array): Sent<Head> {
+function parseHead(bytes: Uint8Array): Sent {
   let head: unknown;
   try {
     head = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -102,7 +136,7 @@ function parseHead<Head extends FlameHead>(bytes: Uint8Array): Sent<Head> {
     throw new BadFlame("the flame graph's names are not readable");
   }
   if (typeof head !== 'object' || head === null) throw new BadFlame('the flame graph has no names');
-  const { names, texts } = head as Partial<Sent<Head>>;
+  const { names, texts } = head as Partial<Sent>;
   if (!Array.isArray(names) || !Array.isArray(texts)) throw new BadFlame('the flame graph has no names');
-  return head as Sent<Head>;
+  return head as Sent;
 }

@@ -3,8 +3,7 @@
  *
  * The response's buffer is transferred to the worker, and with it the finished columns back: no copy.
  */
-import { decodeFlame, type FlameAnswer, type FlameHead } from './decode.ts';
-import { identities, rememberIdentities, type Identities } from './identity.ts';
+import { answerOf, decodeColumns, type DecodedFlame, type FlameAnswer, type FlameHead } from './decode.ts';
 import { BadFlame } from './tree.ts';
 
 interface Request {
@@ -13,7 +12,7 @@ interface Request {
 }
 
 type Reply =
-  | { id: number; answer: FlameAnswer; known: Identities }
+  | { id: number; decoded: DecodedFlame }
   /** `bad`: the response is no flame graph. */
   | { id: number; problem: string; bad: boolean };
 
@@ -31,11 +30,10 @@ export function serveDecoding(port: Port): void {
   port.addEventListener('message', ({ data }: MessageEvent<Request>) => {
     const { id, buffer } = data;
     try {
-      const answer = decodeFlame(buffer);
-      const known = identities(answer.tree);
-      const { cut, start, end, depth } = answer.tree;
-      const columns = [cut, start, end, depth, known.high, known.low].map((c) => c.buffer as ArrayBuffer);
-      port.postMessage({ id, answer, known } satisfies Reply, [buffer, ...columns]);
+      const decoded = decodeColumns(buffer);
+      const { cut, start, end, depth } = decoded.shape;
+      const columns = [cut, start, end, depth].map((c) => c.buffer as ArrayBuffer);
+      port.postMessage({ id, decoded } satisfies Reply, [buffer, ...columns]);
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
       port.postMessage({ id, problem, bad: error instanceof BadFlame } satisfies Reply, []);
@@ -71,8 +69,7 @@ export class Decoder {
       this.port.postMessage({ id, buffer } satisfies Request, [buffer]);
     });
     if ('problem' in reply) throw reply.bad ? new BadFlame(reply.problem) : new Error(reply.problem);
-    rememberIdentities(reply.answer.tree, reply.known);
-    return reply.answer as unknown as FlameAnswer<Head>;
+    return answerOf<Head>(reply.decoded);
   }
 
   /** The other side is gone: all that waits fails. */

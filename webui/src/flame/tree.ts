@@ -53,20 +53,32 @@ export class BadFlame extends Error {
 
 export type FlameColumns = Pick<FlameTree, 'functions' | 'func' | 'parent' | 'total' | 'self'>;
 
+/** A tree without its functions, which another thread may hold. */
+export type FlameShape = Omit<FlameTree, 'functions'>;
+
 const MAX_DEPTH = 0xffff;
 /** Sums of doubles differ by rounding; a larger share of the root is an error. */
 const TOLERANCE = 1e-6;
 /** A smaller share of the root that a node lacks is a rounding error, not a cut. */
 const LEAST_CUT = 1e-9;
 
+/** The tree of these columns, checked. `ofFunction`: the root is a frame of its function, not all stacks. */
+export function plant(columns: FlameColumns, ofFunction = false): FlameTree {
+  const { functions, ...nodes } = columns;
+  return { functions, ...shapeOf(nodes, functions.length, ofFunction) };
+}
+
 /**
  * Check the columns and derive edges, extents and depths, in one pass.
  *
  * Drawing relies on the checked properties: preorder, descending siblings, children within their parent.
- * `ofFunction`: the root is a frame of its function, not all stacks.
  */
-export function plant(columns: FlameColumns, ofFunction = false): FlameTree {
-  const { functions, func, parent, total, self } = columns;
+export function shapeOf(
+  columns: Omit<FlameColumns, 'functions'>,
+  functions: number,
+  ofFunction = false,
+): FlameShape {
+  const { func, parent, total, self } = columns;
   const n = total.length;
   if (n === 0) throw new BadFlame('the flame graph has no root');
   if (self.length !== n || parent.length !== n || func.length !== n) {
@@ -98,8 +110,8 @@ export function plant(columns: FlameColumns, ofFunction = false): FlameTree {
     if (!(weight >= 0 && self[i] >= 0 && self[i] <= weight + slack && weight < Infinity)) {
       throw new BadFlame(`node ${i} has an impossible weight`);
     }
-    if (func[i] >= functions.length || (func[i] < 0 && i > 0)) {
-      throw new BadFlame(`node ${i} names function ${func[i]} of ${functions.length}`);
+    if (func[i] >= functions || (func[i] < 0 && i > 0)) {
+      throw new BadFlame(`node ${i} names function ${func[i]} of ${functions}`);
     }
     while (open.length > 0 && open[open.length - 1] !== parent[i]) close(i);
     const k = open.length;
@@ -123,7 +135,7 @@ export function plant(columns: FlameColumns, ofFunction = false): FlameTree {
   }
   while (open.length > 0) close(n);
   if (!ofFunction) func[0] = -1;
-  return { n, functions, func, parent, total, self, cut, start, end, depth, maxDepth };
+  return { n, func, parent, total, self, cut, start, end, depth, maxDepth };
 }
 
 /** The display name of node i. */

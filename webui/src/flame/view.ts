@@ -137,6 +137,7 @@ export function hiddenBeyond(view: View, deepest: number): { top: number; bottom
 
 /** The depth of the deepest frame below a node. */
 export function deepestBelow(tree: FlameTree, node: number): number {
+  if (node === 0) return tree.maxDepth;
   let deepest = tree.depth[node];
   for (let i = node + 1; i < tree.end[node]; i++) if (tree.depth[i] > deepest) deepest = tree.depth[i];
   return deepest;
