@@ -13,6 +13,7 @@ from sqlalchemy import Engine, select, text
 
 from storage import partitions
 from storage.query.access_path import Planner
+from storage.query.cells.delta_visits import read_facts
 from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.flame import FlameTreeQuestion
@@ -286,6 +287,53 @@ def test_few_visits_are_read_one_by_one(engine: Engine, queries: QueryEngine):
         queries.ask(TableQuestion(minutes(31 * HOUR, 32 * HOUR), ("function",), Page())).totals.path
         == "chunks"
     )
+
+
+def _busy_hour(hour: int, outside: int) -> list[Seen]:
+    """Twenty visits in the first minutes, and some in the last ones, all different."""
+    inside = [
+        Seen(hour * HOUR + n, "east", 0.1, 5.0, (("a", n % 3, 5 + n), ("b", 3, 2 * n + 1))) for n in range(20)
+    ]
+    return inside + [
+        Seen((hour + 1) * HOUR - 1 - n, "east", 0.1, 5.0, (("a", 1, 40),)) for n in range(outside)
+    ]
+
+
+@pytest.mark.parametrize(("outside", "waiting"), [(0, False), (3, False), (3, True)])
+def test_a_part_of_an_hour_is_its_cell_without_the_few_visits_outside(
+    engine: Engine, queries: QueryEngine, outside: int, waiting: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(engine, "fleet")
+    store.ingest([Seen(20 * HOUR + n, "east", 0.1, 5.0, (("a", 1, 9),)) for n in range(0, 10 * HOUR, 20)])
+    store.ingest(_busy_hour(30, 0))
+    store.roll_all()
+    store.ingest(_busy_hour(30, outside)[20:])
+    store.ingest_again(40, (("a", 1, 77),))
+    if not waiting:
+        store.roll_all()
+    read: list[int] = []
+
+    def noted(connection, visits, *more):
+        read.append(int((visits.sign > 0).sum()))
+        return read_facts(connection, visits, *more)
+
+    monkeypatch.setattr("storage.query.cells.rollup_scan.read_facts", noted)
+    path = {"mixed"} if waiting or outside else {"cells"}
+    for by in ("function", "application"):
+        check_alike(queries, minutes(20 * HOUR, 30 * HOUR + 40), by, path=path)
+    assert read, "cells were read"
+    assert max(read) <= outside + 1, "the visits of the hour were read one by one"
+
+
+def test_a_part_of_an_hour_with_many_visits_outside_is_read_one_by_one(
+    engine: Engine, queries: QueryEngine
+) -> None:
+    store = Store(engine, "fleet")
+    store.ingest([Seen(20 * HOUR + n, "east", 0.1, 5.0, (("a", 1, 9),)) for n in range(0, 10 * HOUR, 20)])
+    store.ingest(_busy_hour(30, 15))
+    store.roll_all()
+    check_alike(queries, minutes(20 * HOUR, 30 * HOUR + 40), "function", path={"mixed"})
+    check_alike(queries, minutes(30 * HOUR + 40, 40 * HOUR), "function", path={"mixed", "chunks"})
 
 
 def test_more_beside_the_cells_than_is_read_is_read_from_chunks(

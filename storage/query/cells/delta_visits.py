@@ -1,8 +1,9 @@
 """Delta visits: visits that a query by cells needs besides the cells, read from their chunks.
 
 They are those drawn in the partial hours before and after the cells, those of hours without cells, and those that wait
-to be merged. Replaced generations that the cells still hold are read too, to be subtracted. In one snapshot, cells and
-delta visits are exactly what is ingested.
+to be merged. Replaced generations that the cells still hold are read too, to be subtracted, and so are visits of the
+cells' hours that are outside of the selection (`edges`). In one snapshot, cells and delta visits are exactly what is
+ingested.
 """
 
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from storage.arrays import Bool, Float, Int64
 from storage.query.access_path import MOST_VISITS, CellPlan
+from storage.query.cells.edges import outside_of
 from storage.query.estimation.covered_time import HOUR_S, HOURS
 from storage.query.estimation.strata import NOT_KNOWN, class_of
 from storage.query.facts.decode_chunks import decode_chunks
@@ -28,6 +30,8 @@ from storage.schema import BY_HAND, capture_segment, chunk, profile, rollup_queu
 from storage.snapshots.copy_binary import Rows, among, among_uuids, read_fixed, read_rows
 
 _ID = "visit_id"
+_OF_CHUNKS = 0
+"""In place of an entry's id, which are above it."""
 _OF_VISIT = (
     visit.c.visit_id,
     visit.c.stratum_id,
@@ -79,7 +83,7 @@ class DeltaVisits:
     """0: unknown; 1…4: its quarter."""
     machine: Int64
     entry: Int64
-    """Id in `rollup_retraction` of visits to be subtracted."""
+    """Id in `rollup_retraction` of replaced generations; `_OF_CHUNKS`: the facts are those of the chunks."""
 
     def __len__(self) -> int:
         return len(self.id)
@@ -147,11 +151,13 @@ def read_visits(
     """The visits to be added to or subtracted from the cells of this cover; None if there are too many."""
     hours = merged_hours(plan, cover)
     tables: list[tuple[Rows, Int64, Int64]] = []
-    for low, high in _beside(selection, plan, cover):
+    ranges = [(1, times) for times in _beside(selection, plan, cover)]
+    ranges += [(-1, times) for times in outside_of(selection, plan)]
+    for sign, (low, high) in ranges:
         rows = read_fixed(
             connection, _DRAWN, {"campaign": campaign_id, "low": low, "high": high}, limit=MAX_BYTES
         )
-        tables.append((rows, np.ones(len(rows), np.int64), np.zeros(len(rows), np.int64)))
+        tables.append((rows, np.full(len(rows), sign, np.int64), np.full(len(rows), _OF_CHUNKS, np.int64)))
     if hours:
         parameters: dict[str, Any] = {
             "campaign": campaign_id,
@@ -161,7 +167,8 @@ def read_visits(
         for n, (first, end) in enumerate(hours):
             parameters |= {f"first{n}": first, f"end{n}": end}
         queued = read_fixed(connection, _queued(len(hours)), parameters, limit=MAX_BYTES)
-        tables.append((queued, queued.ints("sign"), queued.ints("entry_id")))
+        sign_of = queued.ints("sign")
+        tables.append((queued, sign_of, np.where(sign_of > 0, _OF_CHUNKS, queued.ints("entry_id"))))
     if sum(len(rows) for rows, _, _ in tables) > MOST_VISITS:
         return None
 
@@ -212,24 +219,27 @@ def read_facts(
 ) -> DeltaFacts | None:
     """The facts of the visits, of some applications; None if there are too many."""
     parts: list[tuple[Rows, Int64]] = []
-    added = np.flatnonzero(visits.sign > 0)
-    if len(added):
-        order = added[np.argsort(visits.id[added])]
-        p = profile.c
+    p = profile.c
+    of_chunks = visits.entry == _OF_CHUNKS
+    # A visit that waits and is outside of the selection has both signs.
+    for chosen in (np.flatnonzero(of_chunks & (visits.sign == sign)) for sign in (1, -1)):
+        if not len(chosen):
+            continue
+        order = chosen[np.argsort(visits.id[chosen])]
         rows = read_rows(
             connection,
             select(*(p[name] for name in (_ID, *_COLUMNS)), chunk.c.data)
             .join(chunk, and_(chunk.c.day == p.day, chunk.c.profile_id == p.profile_id))
             .where(
-                p.day.in_([day_of(day) for day in np.unique(visits.day[added]).tolist()]),
-                among_uuids(p.visit_id, visits.id[added].tolist()),
+                p.day.in_([day_of(day) for day in np.unique(visits.day[chosen]).tolist()]),
+                among_uuids(p.visit_id, visits.id[chosen].tolist()),
                 p.sample_type_id == sample_type_id,
                 *_of(p.application, applications),
             ),
             limit=MAX_BYTES,
         )
         parts.append((rows, order[np.searchsorted(visits.id[order], rows.uuids(_ID))]))
-    taken_out = np.flatnonzero(visits.sign < 0)
+    taken_out = np.flatnonzero(~of_chunks)
     if len(taken_out):
         order = taken_out[np.argsort(visits.entry[taken_out])]
         r = rollup_retraction.c

@@ -26,6 +26,7 @@ from storage.query.cells.delta_visits import (
     read_seconds,
     read_visits,
 )
+from storage.query.cells.edges import with_cheap_edges
 from storage.query.cells.long_blocks import ClosedBlocks
 from storage.query.cells.raw_blocks import OpenBlocks
 from storage.query.cells.row_moments import ClosedCells, DeltaMoments, OpenCells
@@ -166,6 +167,7 @@ def scan_rollup(  # noqa: PLR0917 - what a selection is, and what is kept
     if kind.id is None:
         return None
     facts_kept = facts_horizon(connection)
+    plan = with_cheap_edges(connection, selection, campaign_id, plan, facts_kept)
     begins, selected_s = selection.start, (selection.end - selection.start).total_seconds()
     today: date = connection.execute(select(func.current_date())).scalar_one()
     # One day less than the retention, because the process that drops hours may have another clock.
