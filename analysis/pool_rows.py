@@ -13,6 +13,9 @@ _LEAST_ERROR = 1e-6
 """Smallest standard error of a share, as a part of the share. A row that has every sample of every visit does not vary:
 its error would be the rounding of the sums, and the quotient of rounding by rounding was called a change."""
 
+_CACHED = 1 << 17
+"""Weights of visits that a core's cache holds beside their results: a megabyte."""
+
 
 @dataclass(frozen=True, slots=True)
 class PoolRows:
@@ -47,6 +50,20 @@ class PoolRows:
 
     def shares(self, weight: Float) -> tuple[Float, Float]:
         """Shares and their variances by linearisation, (R, n) each, for n weights of every visit, (D, n)."""
+        if (
+            isinstance(self.y, csr_array)
+            and (some := max(_CACHED // max(len(self.x), 1), 32)) < weight.shape[1]
+        ):
+            # A sparse product reads the weights once per entry: twice as fast from a core's cache.
+            parts = [
+                self._shares(np.ascontiguousarray(weight[:, first : first + some]))
+                for first in range(0, weight.shape[1], some)
+            ]
+            shares, variances = zip(*parts, strict=True)
+            return np.concatenate(shares, axis=1), np.concatenate(variances, axis=1)
+        return self._shares(weight)
+
+    def _shares(self, weight: Float) -> tuple[Float, Float]:
         whole = np.maximum(self.x @ weight, np.finfo(np.float64).tiny)
         p = (self.y @ weight) / whole
         squared = weight**2

@@ -63,10 +63,17 @@ class Representative:
 
 
 def against_production(
-    test: VisitTable, production: VisitTable, *, seed: int, top: int | None = None, sample: float = 1.0
+    test: VisitTable,
+    production: VisitTable,
+    *,
+    seed: int,
+    top: int | None = None,
+    sample: float = 1.0,
+    diff: Diff | None = None,
 ) -> Representative:
     """Compare the test's profile with production's, over production's `top` rows (None: all); deterministic per seed.
 
+    `diff` is the comparison of the two tables by row, if it is known: it takes up to two seconds.
     `sample` is the number of units per sample, such as its period; thinning works on samples. Of a test with more
     visits than half of production's, only as many as half are used. Raises InsufficientData without a visit of the test
     or below 8 of production, Contradictory if units are not whole samples, NotANumber, BadShape.
@@ -80,7 +87,7 @@ def against_production(
     size = min(test.visits, production.visits // 2)
     sides = _Samples.of(test, sample), _Samples.of(production, sample)
     tests, parts, samples = _distances(*sides, size, np.random.default_rng(seed), top)
-    found = compare(test, production, seed=seed)
+    found = compare(test, production, seed=seed) if diff is None else diff
     return Representative(
         distance=distance,
         matched=_spread(tests),

@@ -77,7 +77,7 @@ def _held_against(sides: Compared, sample: float) -> Representative:
         visit_table(side.visits, side.contributions(place, own=True), number)
         for side, place, number in zip(sides.sides, sides.places, visit_numbers(sides.sides), strict=True)
     )
-    return against_production(test, production, seed=_SEED, sample=sample)
+    return against_production(test, production, seed=_SEED, sample=sample, diff=sides.result)
 
 
 def _row(row: DiffRow, found: Representative, place: int) -> DifferingRow:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.audits.load_test import against_production
+from analysis.diff import compare
 from analysis.errors import BadShape, Contradictory, InsufficientData
 from analysis.reliability import manhattan
 from tests.unit.analysis.frames import table
@@ -85,6 +86,19 @@ def test_units_of_a_sample_may_be_given() -> None:
     assert scaled.p == plain.p
     with pytest.raises(Contradictory):
         against_production(table(test * 0.5), table(production, key=np.arange(1000, 1060)), seed=0)
+
+
+def test_a_known_comparison_of_the_tables_is_used() -> None:
+    rng = np.random.default_rng(5)
+    test, production = table(visits(rng, 20)), table(visits(rng, 60), key=np.arange(1000, 1060))
+    plain = against_production(test, production, seed=3)
+    given = against_production(test, production, seed=3, diff=compare(test, production, seed=3))
+    assert (given.distance, given.p, given.differing.tolist()) == (
+        plain.distance,
+        plain.p,
+        plain.differing.tolist(),
+    )
+    assert given.diff.p.tolist() == plain.diff.p.tolist()
 
 
 def test_a_test_larger_than_production_is_held_against_halves() -> None:
