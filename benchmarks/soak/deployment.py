@@ -151,8 +151,8 @@ class SoakDeployment:
 
 
 @contextmanager
-def soak_deployment(machines: int) -> Iterator[SoakDeployment]:
-    """Run a deployment in a temporary folder."""
+def soak_deployment(machines: int, *, past_days: int = 0) -> Iterator[SoakDeployment]:
+    """Run a deployment in a temporary folder, with a past of so many days."""
     folder = Path(tempfile.mkdtemp(prefix="fpsoak-", dir="/tmp"))
     folder.chmod(0o711)
     token = secrets.token_urlsafe(24)
@@ -160,7 +160,10 @@ def soak_deployment(machines: int) -> Iterator[SoakDeployment]:
     environment |= {"FLEETPROF_STATE_DIR": str(folder), "FLEETPROF_API_TOKENS": f"viewer:{token}"}
     with (folder / "up.out").open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "services", "up", "--port", "0", "--simulate", str(machines)],
+            [
+                *(sys.executable, "-P", "-m", "services", "up", "--port", "0"),
+                *("--simulate", str(machines), "--past-days", str(past_days)),
+            ],
             env=environment,
             stdout=out,
             stderr=out,

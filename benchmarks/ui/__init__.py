@@ -1,1 +1,1 @@
-"""The flame graph in Chromium beside d3-flame-graph and speedscope; `python -m benchmarks.ui`."""
+"""The flame graph in Chromium beside d3-flame-graph and speedscope, and pages of a fleet; `python -m benchmarks.ui`."""

@@ -14,16 +14,16 @@ from playwright.sync_api import sync_playwright
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, ViewportSize
 
 _PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome")
-_ARGUMENTS: Final = (
+ARGUMENTS: Final = (
     "--headless", "--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--no-first-run", "--disable-gpu-compositing", "--use-angle=swiftshader-webgl", "--enable-unsafe-swiftshader",
 )  # fmt: skip
 """The CPU draws: 2D canvases and SVG directly, speedscope's WebGL by SwiftShader."""
-_PATIENCE_MS: Final = 120_000
-_VIEWPORT: Final = {"width": 1400, "height": 900}
+PATIENCE_MS: Final = 120_000
+VIEWPORT: Final[ViewportSize] = {"width": 1400, "height": 900}
 
 # Sets `benchPainted` when `ready` holds and a frame with it has been painted, as the other pages do themselves.
 _WATCH: Final = """
@@ -97,7 +97,7 @@ def measure(program: str, url: str, wanted: Sequence[Program], runs: int) -> dic
     """Open each page `runs` times in turn."""
     found: dict[str, list[Measured]] = {one.name: [] for one in wanted}
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=list(_ARGUMENTS))
+        browser = playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS))
         for _ in range(runs):
             for one in wanted:
                 found[one.name].append(_once(browser, url, one))
@@ -114,8 +114,8 @@ def measure(program: str, url: str, wanted: Sequence[Program], runs: int) -> dic
 
 def _once(browser: Browser, url: str, program: Program) -> Measured:
     others = _renderers(browser)
-    context = browser.new_context(viewport=_VIEWPORT)  # type: ignore[arg-type]
-    context.set_default_timeout(_PATIENCE_MS)
+    context = browser.new_context(viewport=VIEWPORT)
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     if program.ready:
         page.add_init_script(f"({_WATCH})({program.ready})")
