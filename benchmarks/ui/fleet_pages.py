@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks.soak.deployment import SoakDeployment, soak_deployment
+from benchmarks.soak.deployment import READY_S, SoakDeployment, soak_deployment
 from benchmarks.ui.browser import ARGUMENTS, PATIENCE_MS, VIEWPORT
 from services.api.login_links import mint_login_url
 from services.api.signing import session_secret
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, BrowserContext, Page
 
-_READY_S: Final = 60.0
 _INGESTED_S: Final = 900.0
 _ROWS: Final = 'const rows = (panel) => document.querySelectorAll(`[aria-label="${panel}"] tbody tr`).length;'
 _HOME: Final = (
@@ -134,17 +133,20 @@ def _api(home: Path) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
-    process = subprocess.Popen(
-        [*_SERVICES, "api", "--port", str(port)],
-        env=os.environ | {"FLEETPROF_STATE_DIR": str(home)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    output = home / "log" / "bench-api.log"
+    with output.open("wb") as log:
+        process = subprocess.Popen(
+            [*_SERVICES, "api", "--port", str(port)],
+            env=os.environ | {"FLEETPROF_STATE_DIR": str(home)},
+            stdout=log,
+            stderr=log,
+        )
     try:
-        end = time.monotonic() + _READY_S
+        end = time.monotonic() + READY_S
         while not _is_ready(url):
             if process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError(f"the API process on port {port} did not become ready")
+                said = output.read_text(errors="replace")[-1000:]
+                raise RuntimeError(f"the API process on port {port} did not become ready:\n{said}")
             time.sleep(0.1)
         yield url
     finally:

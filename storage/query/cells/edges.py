@@ -8,7 +8,6 @@ are delta visits with the sign −1.
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, func, select
 
@@ -53,7 +52,7 @@ def _hour(number: int) -> datetime:
 
 
 @lru_cache(maxsize=1)
-def _in_halves() -> Select[Any]:
+def _in_halves() -> Select[int, int]:
     drawn = visit.c.drawn_at
     before = func.count().filter(drawn < bindparam("middle"))
     after = func.count().filter(drawn >= bindparam("middle"))
