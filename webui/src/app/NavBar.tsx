@@ -5,6 +5,7 @@ import { useMemo } from 'react';
 import { parseParams } from '../selection/params.ts';
 import { SELECTION, type Selection } from '../selection/selection.ts';
 import { Popover } from '../ui/Popover.tsx';
+import { NARROW, useMedia } from '../ui/useMedia.ts';
 import { SignOut } from '../ui/SignOut.tsx';
 import { Brand } from './Brand.tsx';
 import * as pages from './pages.ts';
@@ -49,6 +50,7 @@ interface Props {
 export function NavBar({ dark, toggleTheme, help, search }: Props) {
   const path = usePathname();
   const query = useSearch();
+  const narrow = useMedia(NARROW);
   // Links keep the selection, so that a reader who changes the page keeps what is looked at.
   const selection: Selection = useMemo(() => parseParams(SELECTION, query), [query]);
   const hrefOf = ({ page }: Entry): string => linkTo(page, selection);
@@ -66,27 +68,35 @@ export function NavBar({ dark, toggleTheme, help, search }: Props) {
   const current = (entry: Entry): 'page' | undefined =>
     sectionOf(entry.page.path) === sectionOf(path) ? 'page' : undefined;
 
+  const links = (entries: readonly Entry[], close?: () => void) =>
+    entries.map((entry) => (
+      <Link
+        key={entry.text}
+        href={hrefOf(entry)}
+        aria-current={current(entry)}
+        {...(close ? { onClick: close } : {})}
+      >
+        {entry.text}
+      </Link>
+    ));
+  // A phone has one menu of all pages, which names the present one.
+  const inMenu = narrow ? [...MAIN, ...FLEET] : FLEET;
+  const present = inMenu.find((entry) => current(entry));
+
   return (
     <nav className="nav" aria-label="pages">
       <Brand />
       <span className="nav-pages">
-        {MAIN.map((entry) => (
-          <Link key={entry.text} href={hrefOf(entry)} aria-current={current(entry)}>
-            {entry.text}
-          </Link>
-        ))}
+        {!narrow && links(MAIN)}
         <Popover
-          label="pages about the fleet"
-          buttonClass={FLEET.some((entry) => current(entry)) ? 'nav-menu current' : 'nav-menu'}
-          button="Fleet ▾"
+          label={narrow ? 'all pages' : 'pages about the fleet'}
+          buttonClass={present ? 'nav-menu current' : 'nav-menu'}
+          button={narrow ? `${present?.text ?? 'Pages'} ▾` : 'Fleet ▾'}
         >
           {(close) => (
             <span className="menu-links">
-              {FLEET.map((entry) => (
-                <Link key={entry.text} href={hrefOf(entry)} aria-current={current(entry)} onClick={close}>
-                  {entry.text}
-                </Link>
-              ))}
+              {links(inMenu, close)}
+              {narrow && <SignOut />}
             </span>
           )}
         </Popover>
@@ -114,7 +124,7 @@ export function NavBar({ dark, toggleTheme, help, search }: Props) {
       >
         ?
       </button>
-      <SignOut />
+      {!narrow && <SignOut />}
     </nav>
   );
 }

@@ -69,8 +69,9 @@ export function ExplorePage() {
     useFlameTree(query, screen.width, place.node, {
       enabled: hasFlame,
       whole: sandwich || place.find !== '' || place.mark !== '',
+      by: byOf(place),
     }),
-    query,
+    { ...query, by: byOf(place) },
   );
   const [split, setSplit] = usePreference<number>('table-width', SPLIT);
   const answer = (hasTable ? table.data?.answer : undefined) ?? (hasFlame ? flame.data?.head : undefined);
@@ -233,6 +234,11 @@ export function ExplorePage() {
       )}
     </SelectionPage>
   );
+}
+
+/** The label that the flame graph's colours need as its outermost frames; the sandwich has frames of functions only. */
+function byOf({ colour, view }: ExplorePlace): string {
+  return colour === 'application' && view !== 'sandwich' ? 'application' : '';
 }
 
 /** Percent of the width that the table has at first. */

@@ -33,7 +33,13 @@ export function ReliabilityPage() {
           {answer.data && <span className="note">{count(answer.data.rows_total)} rows</span>}
         </div>
         <Answered query={answer} what="the reliability" skeleton={<FlameSkeleton />} shown={{ place, go }}>
-          {(data) => <ReliabilityFigures answer={data} />}
+          {(data) => (
+            <ReliabilityFigures
+              answer={data}
+              wanted={place.precision / 100}
+              onWanted={(wanted) => go({ precision: Math.round(100 * wanted) })}
+            />
+          )}
         </Answered>
       </section>
     </SelectionPage>
