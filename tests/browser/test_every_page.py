@@ -13,7 +13,6 @@ from sqlalchemy import Engine
 from tests.browser.conftest import Visitor
 from tests.browser.fetch_answers import answer_to
 from tests.browser.ingested import IngestedFleet, Seen
-from tests.browser.test_results import expect_place
 from tests.browser.test_states import violations
 
 pytestmark = pytest.mark.slow

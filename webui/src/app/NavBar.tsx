@@ -10,6 +10,7 @@ import { SignOut } from '../ui/SignOut.tsx';
 import { Brand } from './Brand.tsx';
 import * as pages from './pages.ts';
 import { linkTo, type PageOf } from './pages.ts';
+import { SECTION_NAMES, sectionOf } from './pageNames.ts';
 import { useKeys, type Keys } from './useKeys.ts';
 
 interface Entry {
@@ -34,11 +35,6 @@ const FLEET: readonly Entry[] = [
   { page: pages.STATUS, text: 'Status', key: 't' },
   { page: pages.SETTINGS, text: 'Settings', key: 's' },
 ];
-
-/** The first part of a path: `/releases/checkout` belongs to `/releases`. */
-function sectionOf(path: string): string {
-  return path.split('/')[1] ?? '';
-}
 
 interface Props {
   dark: boolean;
@@ -91,7 +87,7 @@ export function NavBar({ dark, toggleTheme, help, search }: Props) {
         <Popover
           label={narrow ? 'all pages' : 'pages about the fleet'}
           buttonClass={present ? 'nav-menu current' : 'nav-menu'}
-          button={narrow ? `${present?.text ?? 'Pages'} ▾` : 'Fleet ▾'}
+          button={narrow ? `${SECTION_NAMES[sectionOf(path)] ?? 'Pages'} ▾` : 'Fleet ▾'}
         >
           {(close) => (
             <span className="menu-links">
