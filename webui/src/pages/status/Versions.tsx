@@ -21,7 +21,9 @@ export function Versions({ versions: { api, schema, gateways } }: Pick<StatusAns
             gateways.length === 0
               ? 'no profile in the last day'
               : gateways
-                  .map(({ program, machines }) => `${program || 'not recorded'}: ${plural(machines, 'machine')}`)
+                  .map(
+                    ({ program, machines }) => `${program || 'not recorded'}: ${plural(machines, 'machine')}`,
+                  )
                   .join('; '),
           ],
           ['Your role', session.data?.role ?? null],
