@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, and_, func, select
+from sqlalchemy.dialects.postgresql import distinct_on
 
 from storage import thinning
 from storage.access import prices
@@ -164,7 +165,7 @@ def _gateways(connection: Connection, now: datetime) -> tuple[GatewayVersion, ..
         select(func.coalesce(c.gateway, "").label("program"))
         .join(visit, visit.c.visit_id == c.visit_id)
         .where(c.day >= (now - _VERSIONS_OVER).date(), visit.c.drawn_at >= now - _VERSIONS_OVER)
-        .distinct(visit.c.machine_id)
+        .ext(distinct_on(visit.c.machine_id))
         .order_by(visit.c.machine_id, visit.c.drawn_at.desc())
         .subquery()
     )
