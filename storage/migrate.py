@@ -33,7 +33,7 @@ def upgrade(url: str) -> list[str]:
         with engine.begin() as connection:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
             todo = missing(connection)
-            if _revision(connection) is None:
+            if revision_of(connection) is None:
                 _require_empty(connection)
             if todo:
                 from alembic import command  # noqa: PLC0415 - see above
@@ -62,7 +62,7 @@ def missing(connection: Connection) -> list[str]:
     Raises `NotMigrated` if the database is newer than this program.
     """
     known = _known()
-    current = _revision(connection)
+    current = revision_of(connection)
     if current is None:
         return list(known)
     if current not in known:
@@ -105,7 +105,7 @@ def _known() -> tuple[str, ...]:
     return tuple(sorted(file.name.partition("_")[0] for file in _SCRIPTS.glob("versions/[0-9]*_*.py")))
 
 
-def _revision(connection: Connection) -> str | None:
+def revision_of(connection: Connection) -> str | None:
     """The revision that Alembic recorded in the database; None: none."""
     if connection.scalar(text("SELECT to_regclass('alembic_version')")) is None:
         return None

@@ -87,6 +87,7 @@ def system_rows(visit: VisitFacts, capture: capture_pb2.Capture) -> TableRows:
         "kernel_release": clean(machine.kernel_release) or None,
         "virtualization": clean(machine.virtualization) or None,
         "boot_id": clean(machine.boot_id) or None,
+        "gateway": clean(capture.producer) or None,
     }
     rows.add(*(values[name] for name in rows.columns))
     return rows

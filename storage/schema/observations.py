@@ -207,6 +207,7 @@ capture_system = Table(
     Column("kernel_release", Text),
     Column("virtualization", Text, comment="the hypervisor; none: bare metal"),
     Column("boot_id", Text),
+    Column("gateway", Text, comment="name and version of the program that took the capture"),
     Index(None, "day"),
     comment="system parameters of the machine in the window of a visit",
 )

@@ -92,7 +92,6 @@ def test_pages_are_accessible(new_visitor, fleet: IngestedFleet, path: str, sche
     assert violations(page) == []
 
 
-@pytest.mark.xfail(reason="the home page is wider than a phone", strict=False)
 def test_a_phone_needs_no_sideways_scrolling(new_visitor, fleet: IngestedFleet):
     page = opened(new_visitor(viewport={"width": 390, "height": 844}), "/")
     expect(panel(page, "Services").get_by_role("link", name="search")).to_be_visible()

@@ -99,7 +99,7 @@ def test_a_row_opens_its_function_beside_the_results(page: Page):
     expect(panel.get_by_role("heading", name="parse", exact=True)).to_be_visible()
     expect(panel.locator(".amounts")).to_contain_text("46.67 %")
     expect(panel.get_by_role("button", name="malloc", exact=True)).to_be_visible()  # a callee
-    expect(panel.locator(".sparkline svg")).to_be_visible()
+    expect(panel.locator(".series-plot")).to_be_visible()
     expect(panel.locator("table.plain")).to_contain_text("46.67 %")  # by version
     expect(page.locator(".found")).to_have_count(0)  # nothing is highlighted
     panel.get_by_role("button", name="malloc", exact=True).click()

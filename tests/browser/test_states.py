@@ -288,7 +288,7 @@ def test_everybody_can_read_it(new_visitor: Callable, fleet: IngestedFleet, sche
     page.get_by_label("find a function").fill("parse")
     expect(page.locator(".found")).to_be_visible()
     page.get_by_role("grid").get_by_text("parse", exact=True).click()
-    expect(page.locator(".drawer .sparkline")).to_be_visible()
+    expect(page.locator(".drawer .series-plot")).to_be_visible()
     assert violations(page) == []
     page.keyboard.press("Control+k")
     page.keyboard.type("mallo")

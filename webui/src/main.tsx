@@ -8,7 +8,9 @@ import { noticeSignedOut } from './app/signedOut.ts';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/shell.css';
+import './styles/selection.css';
 import './styles/page.css';
+import './styles/cards.css';
 import './styles/results.css';
 import './styles/symbols.css';
 

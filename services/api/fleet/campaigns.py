@@ -5,6 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 from fastapi import Path as PathParameter
 
+from collector.default_campaign import DEFAULT_CAMPAIGN
+from collector.event_names import COUNTS_TIME
 from services.api.described_answer import described_by
 from services.api.formats.documents import forms_of
 from services.api.profiles.query_handler import PROBLEMS, QueryHandler
@@ -24,14 +26,14 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         "/campaigns",
         summary="All campaigns",
         description="Each with its plan, its state, the machines that it selects, and its visits of the last day by "
-        "outcome and hour.",
+        "outcome and hour; and the plan of a new campaign.",
         response_model=described_by(CampaignsAnswer),
         responses={status: PROBLEMS[status] for status in (401, 406, 422, 503)},
         openapi_extra=_FORMS.openapi,
         tags=["fleet"],
     )
     async def campaigns(request: Request) -> Response:
-        question = CampaignsQuestion()
+        question = CampaignsQuestion(DEFAULT_CAMPAIGN, tuple(sorted(COUNTS_TIME)))
         return await handler.answer(request, _FORMS, lambda: handler.queries.ask(question))
 
     @router.get(

@@ -1,5 +1,7 @@
 """The fleet's coverage and health: /status."""
 
+from importlib.metadata import version
+
 from fastapi import APIRouter, Request, Response
 
 from services.api.described_answer import described_by
@@ -18,12 +20,12 @@ def add(router: APIRouter, handler: QueryHandler, price_per_core_hour: float | N
         "/status",
         summary="The state of the fleet",
         description="Machines, campaigns, outcomes of visits with the reasons of failures, captures that wait to be "
-        "ingested, and binaries without symbols.",
+        "ingested, binaries without symbols, and versions.",
         response_model=described_by(StatusAnswer),
         responses={status: PROBLEMS[status] for status in (401, 406, 422, 503)},
         openapi_extra=_FORMS.openapi,
         tags=["fleet"],
     )
     async def status(request: Request) -> Response:
-        question = StatusQuestion(price_per_core_hour)
+        question = StatusQuestion(price_per_core_hour, version("fleetprof"))
         return await handler.answer(request, _FORMS, lambda: handler.queries.ask(question))

@@ -98,7 +98,26 @@ class CampaignAnswer(Answer):
 
 
 @dataclass(frozen=True, slots=True)
+class NewCampaign(Answer):
+    """The plan of a new campaign for which nothing else is given."""
+
+    period_s: float
+    visits_per_round: float
+    events: tuple[PlannedEvent, ...]
+    counted_events: tuple[str, ...]
+    counted_cgroups: int
+    select_machines: dict[str, str]
+    failure_threshold: Share
+    failure_window: int
+
+
+@dataclass(frozen=True, slots=True)
 class CampaignsAnswer(Answer):
     """All campaigns by name."""
 
     campaigns: tuple[CampaignAnswer, ...]
+    new: NewCampaign
+    timed_events: Annotated[
+        tuple[str, ...],
+        Field(description="Events that count time, which are sampled at a rate; others have a period."),
+    ]

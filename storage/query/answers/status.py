@@ -106,6 +106,27 @@ class SymbolsStatus(Answer):
 
 
 @dataclass(frozen=True, slots=True)
+class GatewayVersion(Answer):
+    """Machines with the same gateway."""
+
+    program: Annotated[str, Field(description="Its name and version; empty: not recorded.")]
+    machines: Annotated[
+        int, Field(description="Machines whose latest profile of the last day was taken by it.")
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Versions(Answer):
+    """What runs."""
+
+    api: Annotated[str, Field(description="Version of the API's program.")]
+    schema_: Annotated[
+        str, Field(description="Revision of the database's tables; empty: they were made otherwise.")
+    ]
+    gateways: Annotated[tuple[GatewayVersion, ...], Field(description="Most machines first.")]
+
+
+@dataclass(frozen=True, slots=True)
 class StatusAnswer(Answer):
     """The state of the fleet, and its problems."""
 
@@ -129,3 +150,4 @@ class StatusAnswer(Answer):
         Field(description="Time for which the newest ingested visit was drawn. Null before the first."),
     ]
     symbols: SymbolsStatus
+    versions: Versions

@@ -9,9 +9,15 @@ from typing import Final
 from sqlalchemy import Connection, func, select, tuple_
 
 from storage import campaigns, thinning
-from storage.campaigns import BY_HAND, Campaign, window_s
+from storage.campaigns import BY_HAND, Campaign, Definition, window_s
 from storage.machine_selection import selecting
-from storage.query.answers.campaigns import CampaignAnswer, CampaignHour, CampaignsAnswer, PlannedEvent
+from storage.query.answers.campaigns import (
+    CampaignAnswer,
+    CampaignHour,
+    CampaignsAnswer,
+    NewCampaign,
+    PlannedEvent,
+)
 from storage.query.selections.times import format_time
 from storage.query.store_reading import StoreReading
 from storage.schema import FAILURES, Outcome, campaign, capture, covered_time, machine, visit
@@ -25,10 +31,27 @@ _DAY: Final = timedelta(days=1)
 class CampaignsQuestion:
     """All campaigns."""
 
+    new: Definition
+    """The plan of a new campaign, repeated in the answer like `timed_events`."""
+    timed_events: tuple[str, ...]
+
     def answer(self, reading: StoreReading) -> CampaignsAnswer:
         """The campaigns by name. Raises `DatabaseError`."""
         connection = reading.connection
-        return CampaignsAnswer(read_campaigns(connection, campaigns.list_(connection)))
+        return CampaignsAnswer(
+            read_campaigns(connection, campaigns.list_(connection)),
+            NewCampaign(
+                period_s=self.new.period_s,
+                visits_per_round=self.new.visits_per_round,
+                events=_events(self.new),
+                counted_events=self.new.counted.events,
+                counted_cgroups=self.new.counted.cgroups,
+                select_machines=dict(self.new.select_machines),
+                failure_threshold=self.new.failure_threshold,
+                failure_window=self.new.failure_window,
+            ),
+            self.timed_events,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +122,7 @@ def _answer(
         draws=found.name != BY_HAND,
         period_s=plan.period_s,
         visits_per_round=plan.visits_per_round,
-        events=tuple(PlannedEvent(**asdict(event)) for event in plan.events),
+        events=_events(plan),
         counted_events=plan.counted.events,
         counted_cgroups=plan.counted.cgroups,
         select_machines=dict(plan.select_machines),
@@ -117,6 +140,10 @@ def _answer(
         last_day=dict(last_day),
         hours=hours,
     )
+
+
+def _events(plan: Definition) -> tuple[PlannedEvent, ...]:
+    return tuple(PlannedEvent(**asdict(event)) for event in plan.events)
 
 
 def _covered_s(connection: Connection, campaign_id: int, now: datetime) -> float:

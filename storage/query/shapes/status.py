@@ -4,27 +4,42 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, and_, func, select
+from sqlalchemy.dialects.postgresql import distinct_on
 
 from storage import thinning
 from storage.access import prices
+from storage.migrate import revision_of
 from storage.query.answers.status import (
     CampaignStatus,
     CapturesStatus,
     EventStatus,
+    GatewayVersion,
     MachinesStatus,
     MissingSymbols,
     StatusAnswer,
     SymbolsStatus,
+    Versions,
     VisitsStatus,
 )
 from storage.query.selections.times import format_time
 from storage.query.shapes.failures import read_failures
 from storage.query.store_reading import StoreReading
 from storage.rollup.daily import overdue
-from storage.schema import binary, campaign, capture, capture_binary, machine, sample_type, visit
+from storage.schema import (
+    binary,
+    campaign,
+    capture,
+    capture_binary,
+    capture_system,
+    machine,
+    sample_type,
+    visit,
+)
 
 _MISSING_SHOWN = 50
 _MISSING_OVER = timedelta(days=1)
+_VERSIONS_OVER = timedelta(days=1)
+_MOST_VERSIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +48,12 @@ class StatusQuestion:
 
     price_per_core_hour: float | None = None
     """Repeated in the answer; None: not set."""
+    version: str = ""
+    """Of the program that asks; repeated in the answer."""
 
     def answer(self, reading: StoreReading) -> StatusAnswer:
         """The fleet's state. Raises `DatabaseError`."""
-        return read_status(reading.connection, self.price_per_core_hour)
+        return read_status(reading.connection, self.price_per_core_hour, self.version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +92,9 @@ def captures_status(connection: Connection) -> CapturesStatus:
     return CapturesStatus(waiting, None if oldest is None else float(oldest), to_reprocess, aside)
 
 
-def read_status(connection: Connection, price_per_core_hour: float | None = None) -> StatusAnswer:
+def read_status(
+    connection: Connection, price_per_core_hour: float | None = None, version: str = ""
+) -> StatusAnswer:
     """The status as the snapshot shows it."""
     now: datetime = connection.execute(select(func.now())).scalar_one()
     in_inventory = machine.c.removed_at.is_(None)
@@ -136,7 +155,28 @@ def read_status(connection: Connection, price_per_core_hour: float | None = None
         priced=price_per_core_hour is not None or bool(prices.listing(connection)),
         latest=None if latest is None else format_time(latest),
         symbols=SymbolsStatus(_missing_symbols(connection, now)),
+        versions=Versions(version, revision_of(connection) or "", _gateways(connection, now)),
     )
+
+
+def _gateways(connection: Connection, now: datetime) -> tuple[GatewayVersion, ...]:
+    c = capture_system.c
+    latest = (
+        select(func.coalesce(c.gateway, "").label("program"))
+        .join(visit, visit.c.visit_id == c.visit_id)
+        .where(c.day >= (now - _VERSIONS_OVER).date(), visit.c.drawn_at >= now - _VERSIONS_OVER)
+        .ext(distinct_on(visit.c.machine_id))
+        .order_by(visit.c.machine_id, visit.c.drawn_at.desc())
+        .subquery()
+    )
+    machines = func.count().label("machines")
+    rows = connection.execute(
+        select(latest.c.program, machines)
+        .group_by(latest.c.program)
+        .order_by(machines.desc(), latest.c.program)
+        .limit(_MOST_VERSIONS)
+    )
+    return tuple(GatewayVersion(program, number) for program, number in rows)
 
 
 def _missing_symbols(connection: Connection, now: datetime) -> tuple[MissingSymbols, ...]:

@@ -393,7 +393,7 @@ export interface paths {
         };
         /**
          * All campaigns
-         * @description Each with its plan, its state, the machines that it selects, and its visits of the last day by outcome and hour.
+         * @description Each with its plan, its state, the machines that it selects, and its visits of the last day by outcome and hour; and the plan of a new campaign.
          */
         get: operations["campaigns"];
         put?: never;
@@ -1169,7 +1169,7 @@ export interface paths {
         };
         /**
          * The state of the fleet
-         * @description Machines, campaigns, outcomes of visits with the reasons of failures, captures that wait to be ingested, and binaries without symbols.
+         * @description Machines, campaigns, outcomes of visits with the reasons of failures, captures that wait to be ingested, binaries without symbols, and versions.
          */
         get: operations["status"];
         put?: never;
@@ -2216,6 +2216,12 @@ export interface components {
         CampaignsAnswer: {
             /** Campaigns */
             campaigns: components["schemas"]["CampaignAnswer"][];
+            new: components["schemas"]["NewCampaign"];
+            /**
+             * Timed Events
+             * @description Events that count time, which are sampled at a rate; others have a period.
+             */
+            timed_events: string[];
         };
         /**
          * CapacityAnswer
@@ -4114,6 +4120,22 @@ export interface components {
             status: "full" | "symtab" | "binary_only" | "unknown";
         };
         /**
+         * GatewayVersion
+         * @description Machines with the same gateway.
+         */
+        GatewayVersion: {
+            /**
+             * Machines
+             * @description Machines whose latest profile of the last day was taken by it.
+             */
+            machines: number;
+            /**
+             * Program
+             * @description Its name and version; empty: not recorded.
+             */
+            program: string;
+        };
+        /**
          * GraphEdge
          * @description One function calls another; a stack counts once, however often the call occurs in it.
          */
@@ -5473,6 +5495,30 @@ export interface components {
              * @enum {string}
              */
             status: "full" | "symtab" | "binary_only" | "unknown";
+        };
+        /**
+         * NewCampaign
+         * @description The plan of a new campaign for which nothing else is given.
+         */
+        NewCampaign: {
+            /** Counted Cgroups */
+            counted_cgroups: number;
+            /** Counted Events */
+            counted_events: string[];
+            /** Events */
+            events: components["schemas"]["PlannedEvent"][];
+            /** Failure Threshold */
+            failure_threshold: number;
+            /** Failure Window */
+            failure_window: number;
+            /** Period S */
+            period_s: number;
+            /** Select Machines */
+            select_machines: {
+                [key: string]: string;
+            };
+            /** Visits Per Round */
+            visits_per_round: number;
         };
         /**
          * NewEvent
@@ -7392,6 +7438,7 @@ export interface components {
              */
             priced: boolean;
             symbols: components["schemas"]["SymbolsStatus"];
+            versions: components["schemas"]["Versions"];
             visits: components["schemas"]["VisitsStatus"];
         };
         /**
@@ -8287,6 +8334,27 @@ export interface components {
             share: number;
             /** Value */
             value: string;
+        };
+        /**
+         * Versions
+         * @description What runs.
+         */
+        Versions: {
+            /**
+             * Api
+             * @description Version of the API's program.
+             */
+            api: string;
+            /**
+             * Gateways
+             * @description Most machines first.
+             */
+            gateways: components["schemas"]["GatewayVersion"][];
+            /**
+             * Schema
+             * @description Revision of the database's tables; empty: they were made otherwise.
+             */
+            schema: string;
         };
         /**
          * View

@@ -41,6 +41,9 @@ export type MachineSort = Schemas['MachineSort'];
 export type VisitRow = Schemas['VisitRow'];
 export type RequestedVisit = Schemas['RequestedVisit'];
 export type CampaignAnswer = Schemas['CampaignAnswer'];
+/** What an operator can change of a campaign. */
+export type CampaignPlan = Schemas['NewCampaign'];
+export type CampaignsAnswer = Schemas['CampaignsAnswer'];
 export type CampaignHour = Schemas['CampaignHour'];
 export type CampaignChange = Schemas['CampaignChange'];
 export type ChangedCampaign = Schemas['ChangedCampaign'];

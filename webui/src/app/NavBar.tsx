@@ -5,10 +5,12 @@ import { useMemo } from 'react';
 import { parseParams } from '../selection/params.ts';
 import { SELECTION, type Selection } from '../selection/selection.ts';
 import { Popover } from '../ui/Popover.tsx';
+import { NARROW, useMedia } from '../ui/useMedia.ts';
 import { SignOut } from '../ui/SignOut.tsx';
 import { Brand } from './Brand.tsx';
 import * as pages from './pages.ts';
 import { linkTo, type PageOf } from './pages.ts';
+import { SECTION_NAMES, sectionOf } from './pageNames.ts';
 import { useKeys, type Keys } from './useKeys.ts';
 
 interface Entry {
@@ -34,11 +36,6 @@ const FLEET: readonly Entry[] = [
   { page: pages.SETTINGS, text: 'Settings', key: 's' },
 ];
 
-/** The first part of a path: `/releases/checkout` belongs to `/releases`. */
-function sectionOf(path: string): string {
-  return path.split('/')[1] ?? '';
-}
-
 interface Props {
   dark: boolean;
   toggleTheme: () => void;
@@ -49,6 +46,7 @@ interface Props {
 export function NavBar({ dark, toggleTheme, help, search }: Props) {
   const path = usePathname();
   const query = useSearch();
+  const narrow = useMedia(NARROW);
   // Links keep the selection, so that a reader who changes the page keeps what is looked at.
   const selection: Selection = useMemo(() => parseParams(SELECTION, query), [query]);
   const hrefOf = ({ page }: Entry): string => linkTo(page, selection);
@@ -66,27 +64,35 @@ export function NavBar({ dark, toggleTheme, help, search }: Props) {
   const current = (entry: Entry): 'page' | undefined =>
     sectionOf(entry.page.path) === sectionOf(path) ? 'page' : undefined;
 
+  const links = (entries: readonly Entry[], close?: () => void) =>
+    entries.map((entry) => (
+      <Link
+        key={entry.text}
+        href={hrefOf(entry)}
+        aria-current={current(entry)}
+        {...(close ? { onClick: close } : {})}
+      >
+        {entry.text}
+      </Link>
+    ));
+  // A phone has one menu of all pages, which names the present one.
+  const inMenu = narrow ? [...MAIN, ...FLEET] : FLEET;
+  const present = inMenu.find((entry) => current(entry));
+
   return (
     <nav className="nav" aria-label="pages">
       <Brand />
       <span className="nav-pages">
-        {MAIN.map((entry) => (
-          <Link key={entry.text} href={hrefOf(entry)} aria-current={current(entry)}>
-            {entry.text}
-          </Link>
-        ))}
+        {!narrow && links(MAIN)}
         <Popover
-          label="pages about the fleet"
-          buttonClass={FLEET.some((entry) => current(entry)) ? 'nav-menu current' : 'nav-menu'}
-          button="Fleet ▾"
+          label={narrow ? 'all pages' : 'pages about the fleet'}
+          buttonClass={present ? 'nav-menu current' : 'nav-menu'}
+          button={narrow ? `${SECTION_NAMES[sectionOf(path)] ?? 'Pages'} ▾` : 'Fleet ▾'}
         >
           {(close) => (
             <span className="menu-links">
-              {FLEET.map((entry) => (
-                <Link key={entry.text} href={hrefOf(entry)} aria-current={current(entry)} onClick={close}>
-                  {entry.text}
-                </Link>
-              ))}
+              {links(inMenu, close)}
+              {narrow && <SignOut />}
             </span>
           )}
         </Popover>
@@ -114,7 +120,7 @@ export function NavBar({ dark, toggleTheme, help, search }: Props) {
       >
         ?
       </button>
-      <SignOut />
+      {!narrow && <SignOut />}
     </nav>
   );
 }

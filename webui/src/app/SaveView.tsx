@@ -1,10 +1,17 @@
-/** Saves the page's address with a name, for all readers (an entry of the Export menu). */
+/** Saves the page's address for all readers, with a name or as a short link (entries of the Export menu). */
 import { useQueryClient } from '@tanstack/react-query';
 import { answerOf, api } from '../api/client.ts';
 import type { SavedView } from '../api/types.ts';
 import { useReasonAgainst } from '../api/useSession.ts';
 import { useState, type FormEvent } from 'react';
+import { copy } from '../ui/copy.ts';
 import { useToast } from './Toast.tsx';
+
+/** Stores the page's address; without a name as a short link only. */
+function save(name: string | null): Promise<SavedView> {
+  const path = location.pathname + location.search;
+  return answerOf<SavedView>(api.POST('/api/v1/views', { body: { name, path } }));
+}
 
 export function SaveView({ close }: { close: () => void }) {
   const reason = useReasonAgainst('operator');
@@ -12,11 +19,9 @@ export function SaveView({ close }: { close: () => void }) {
   const say = useToast();
   const [isOpen, setOpen] = useState(false);
   const [name, setName] = useState('');
-  const save = (event: FormEvent): void => {
+  const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const path = location.pathname + location.search;
-    const saved = answerOf<SavedView>(api.POST('/api/v1/views', { body: { name: name.trim(), path } }));
-    saved.then(
+    save(name.trim()).then(
       ({ short }) => {
         say(`View saved. Its link: ${location.origin}${short}`);
         void client.invalidateQueries({ queryKey: ['/api/v1/views'] });
@@ -33,7 +38,7 @@ export function SaveView({ close }: { close: () => void }) {
     );
   }
   return (
-    <form className="save-view" onSubmit={save}>
+    <form className="save-view" onSubmit={submit}>
       <input
         autoFocus
         required
@@ -47,5 +52,29 @@ export function SaveView({ close }: { close: () => void }) {
         Save
       </button>
     </form>
+  );
+}
+
+/** Copies a short link to the page's address. */
+export function ShortLink({ close }: { close: () => void }) {
+  const reason = useReasonAgainst('operator');
+  const say = useToast();
+  const make = async (): Promise<void> => {
+    const { short } = await save(null);
+    const link = location.origin + short;
+    say((await copy(link)) ? `Short link copied: ${link}` : `Copy this link: ${link}`);
+  };
+  return (
+    <button
+      type="button"
+      disabled={reason !== ''}
+      title={reason}
+      onClick={() => {
+        close();
+        make().catch((error: Error) => say(error.message));
+      }}
+    >
+      Copy short link
+    </button>
   );
 }

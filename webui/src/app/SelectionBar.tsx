@@ -5,12 +5,15 @@ import { useStatus } from '../api/useAnswer.ts';
 import { MEASURES } from '../estimates/measure.ts';
 import { percent } from '../selection/numbers.ts';
 import { earlier, later } from '../selection/periods.ts';
+import { Popover } from '../ui/Popover.tsx';
+import { NARROW, useMedia } from '../ui/useMedia.ts';
 import { isLive } from '../selection/time.ts';
 import { useAsOf } from './asOf.tsx';
 import { Filters } from './Filters.tsx';
 import { MeasureChoice } from './MeasureChoice.tsx';
 import type { GoShown, Shown } from './Page.tsx';
 import { ShareMenu, useCopyLink, type Shared } from './ShareMenu.tsx';
+import { selectionText } from './selectionText.ts';
 import { NO_BASE_TIMES, TimeRange } from './TimeRange.tsx';
 import { useKeys, type Keys } from './useKeys.ts';
 import { linkTo, SETTINGS } from './pages.ts';
@@ -27,6 +30,7 @@ export function SelectionBar({ place, go, share }: Props) {
   const { asOf, refresh } = useAsOf();
   const copyLink = useCopyLink(place);
   const priced = status.data?.priced ?? false;
+  const narrow = useMedia(NARROW);
   useKeys(
     'Selection',
     useMemo<Keys>(() => {
@@ -47,8 +51,8 @@ export function SelectionBar({ place, go, share }: Props) {
       };
     }, [place, go, asOf, refresh, copyLink, priced]),
   );
-  return (
-    <div className="selection-bar" role="region" aria-label="selection">
+  const choices = (
+    <>
       <EventChoice place={place} go={go} events={status.data?.events.map((e) => e.event) ?? []} />
       <TimeRange place={place} go={go} />
       {isLive(place) && (
@@ -62,9 +66,33 @@ export function SelectionBar({ place, go, share }: Props) {
         </button>
       )}
       <Filters place={place} go={go} />
-      <span className="spacer" />
+      {!narrow && <span className="spacer" />}
       <MeasureChoice measure={place.measure} priced={priced} go={go} />
       <Unpriced place={place} />
+    </>
+  );
+  return (
+    <div className="selection-bar" role="region" aria-label="selection">
+      {narrow ? (
+        <>
+          <Popover
+            sheet
+            label="selection"
+            buttonClass="selection-text"
+            title="time range, filters, unit"
+            button={
+              <>
+                <span className="text">{selectionText(place)}</span> ▾
+              </>
+            }
+          >
+            {() => <div className="selection-sheet">{choices}</div>}
+          </Popover>
+          <span className="spacer" />
+        </>
+      ) : (
+        choices
+      )}
       <ShareMenu place={place} share={share} copyLink={copyLink} />
     </div>
   );

@@ -10,7 +10,8 @@ import { Popover } from '../ui/Popover.tsx';
 import { useAsOf } from './asOf.tsx';
 import { commandOf, curlOf, pythonOf } from './copyAs.ts';
 import type { Shown } from './Page.tsx';
-import { SaveView } from './SaveView.tsx';
+import { SavedViews } from './SavedViews.tsx';
+import { SaveView, ShortLink } from './SaveView.tsx';
 import { useToast } from './Toast.tsx';
 
 /** The main question of a page. */
@@ -70,7 +71,9 @@ export function ShareMenu({ share, copyLink }: Props) {
         return (
           <div className="menu-links">
             {item('Copy link ( y )', () => void copyLink())}
+            <ShortLink close={close} />
             <SaveView close={close} />
+            <SavedViews close={close} />
             {address !== null && share !== null && (
               <>
                 {item('Copy as curl', () => copyText('The curl command is', curlOf(address)))}

@@ -1,5 +1,5 @@
 /** What every page has: navigation, theme, help, search, messages, and the sign-in if there is no session. */
-import { useMemo, useState, type ReactNode } from 'react';
+import { useCallback, useMemo, useState, type ReactNode } from 'react';
 import { LoggedOut } from '../ui/states/LoggedOut.tsx';
 import { Help } from './Help.tsx';
 import { NavBar } from './NavBar.tsx';
@@ -7,11 +7,13 @@ import { ThemeContext } from './theme.ts';
 import { ToastProvider } from './Toast.tsx';
 import { useKeys, type Keys } from './useKeys.ts';
 import { useSignedOut } from './signedOut.ts';
-import { useTheme } from './useTheme.ts';
+import { otherThan, useTheme } from './useTheme.ts';
 import { CommandPalette } from './CommandPalette.tsx';
 
 export function Shell({ children }: { children: ReactNode }) {
-  const { dark, toggle } = useTheme();
+  const theme = useTheme();
+  const { dark, choose } = theme;
+  const toggle = useCallback(() => choose(otherThan(dark)), [choose, dark]);
   const [help, setHelp] = useState(false);
   const [search, setSearch] = useState(false);
   const signedOut = useSignedOut();
@@ -28,7 +30,7 @@ export function Shell({ children }: { children: ReactNode }) {
   );
   if (signedOut) return <LoggedOut />;
   return (
-    <ThemeContext value={dark}>
+    <ThemeContext value={theme}>
       <ToastProvider>
         <a className="skip" href="#main">
           Skip to the content

@@ -60,7 +60,7 @@ export function TimeRange({ place, go }: Props) {
 }
 
 /** `last 24 h`, `2026-11-21 04:05 – 05:05`. */
-function rangeText(place: { from: string; to: string }): string {
+export function rangeText(place: { from: string; to: string }): string {
   const back = secondsBack(place.from);
   if (isLive(place) && back !== null) return `last ${length(back)}`;
   const [from, to] = [localMinute(place.from), localMinute(place.to)];

@@ -25,15 +25,19 @@ export const SORTS = ['-self', 'self', '-total', 'total', 'name'] as const;
 export type Sort = (typeof SORTS)[number];
 
 const MEASURE = { measure: choice(MEASURES, 'share') };
+/** Charts are drawn, or tables of the same numbers (app/useChartForm.ts). */
+export const CHARTS = { charts: choice(['chart', 'table'], 'chart') };
 /** Parameters of a page that shows a selection. */
-export const SHOWN = { ...SELECTION, ...MEASURE };
+export const SHOWN = { ...SELECTION, ...MEASURE, ...CHARTS };
 /** Search within the page, in rows and frames. */
 const FIND = { find: text(), regex: flag() };
+/** What the colours of a flame graph mean (flame/colouring.ts). */
+export const COLOURS = ['package', 'application', 'kind', 'self'] as const;
 /** Key of the frame that a flame graph is zoomed to (flame/identity.ts), and its direction. */
 const FLAME = {
   node: text(),
   direction: choice(['down', 'up'], 'down'),
-  colour: choice(['package', 'kind', 'self'], 'package'),
+  colour: choice(COLOURS, 'package'),
 };
 
 export const EXPLORE_VIEWS = ['table', 'both', 'flame', 'sandwich'] as const;
@@ -58,10 +62,16 @@ export const EXPLORE = page('/explore', {
   fn: integer(0, 0, Number.MAX_SAFE_INTEGER),
 });
 export const SERVICE = page('/service/:app', SHOWN);
-export const FUNCTION = page('/fn/:id', { ...SHOWN, by: text('version') });
+export const FUNCTION = page('/fn/:id', {
+  ...SHOWN,
+  by: text('version'),
+  /** Number of callers and of callees. */
+  calls: integer(12, 1, 200),
+});
 export const GRAPH = page('/graph', {
   ...SHOWN,
   nodes: integer(60, 5, 400),
+  as: choice(['graph', 'list'], 'graph'),
   focus_on: integer(0, 0, Number.MAX_SAFE_INTEGER),
   find: text(),
 });
@@ -93,12 +103,23 @@ export const COMPARE = page('/compare', {
 export const RELEASES = page('/releases', SHOWN);
 export const RELEASE = page('/releases/:app', SHOWN);
 export const CHANGES = page('/changes', { ...SHOWN, by: text('function') });
-export const SHARED_CODE = page('/shared-code', { ...SHOWN, saving: integer(20, 1, 100), find: text() });
+export const SHARED_CODE = page('/shared-code', {
+  ...SHOWN,
+  saving: integer(20, 1, 100),
+  find: text(),
+  /** Id of the function whose users are shown; 0: none. */
+  users: integer(0, 0, Number.MAX_SAFE_INTEGER),
+});
 export const REPORTS = page('/reports', SHOWN);
 /** Each kind adds its own parameters (pages/reports/report.ts). */
 export const REPORT = page('/reports/:kind', SHOWN);
 /** Whether a profile is reliable as a whole, and what more profiles would improve. */
-export const RELIABILITY = page('/reports/reliability', { ...SHOWN, by: text('function') });
+export const RELIABILITY = page('/reports/reliability', {
+  ...SHOWN,
+  by: text('function'),
+  /** The wanted distance from the fleet's profile, in percent. */
+  precision: integer(10, 1, 100),
+});
 export const MACHINES = page('/machines', {
   find: text(),
   state: text('all'),
@@ -109,13 +130,17 @@ export const MACHINE = page('/machines/:name', {
   ...SHOWN,
   /** The profile that was requested here, and whose progress is shown. */
   visit: text(),
+  /** More profiles than the latest. */
+  all_profiles: flag(),
 });
-export const CAMPAIGNS = page('/campaigns', { campaign: text() });
+export const CAMPAIGNS = page('/campaigns', { ...CHARTS, campaign: text() });
 export const SYMBOLS = page('/symbols', {
   /** Only binaries with unnamed samples, or all. */
   show: choice(['missing', 'all'], 'missing'),
   sort: choice(['cpu', 'samples', 'machines', 'name', 'seen'], 'cpu'),
   find: text(),
+  /** Rows of the table; 0: as many as suit the window. */
+  rows: integer(0, 0, 500),
   /** Key of the binary whose details are open; empty: none. */
   binary: text(),
 });

@@ -4,6 +4,7 @@ import type { FlameSummary } from '../api/types.ts';
 import { frameScale } from '../estimates/flame.ts';
 import { groundOf } from '../estimates/measure.ts';
 import type { ColourBy } from '../flame/colouring.ts';
+import { COLOURS } from '../app/pages.ts';
 import { findNode } from '../flame/identity.ts';
 import { DARK, LIGHT } from '../flame/palette.ts';
 import { reaches, type Union } from '../flame/union.ts';
@@ -22,11 +23,11 @@ const DIRECTIONS = [
   { value: 'up', text: 'Flame', title: 'callers below their callees ( i )' },
 ] as const;
 
-const COLOURS: Record<ColourBy, string> = {
+const COLOUR_WORDS: Record<ColourBy, string> = {
   package: 'package',
-  origin: 'kernel, program, library',
-  self: 'self time',
   application: 'application',
+  kind: 'kernel, library, program',
+  self: 'self time',
 };
 
 /** The part of a query (`useFlameTree`) that the panel reads. */
@@ -84,7 +85,7 @@ function Graph({
       ),
     [tree, head, place.measure, price],
   );
-  const colours = useColouring(tree);
+  const colours = useColouring(tree, place.colour);
   const found = useMemo(() => findNode(tree, place.node), [tree, place.node]);
   const outside = union !== null && union.nodes.length > 0 && found > 0 && !reaches(union, tree, found);
   const { design, selected_seconds, covered_seconds } = head.totals;
@@ -109,10 +110,14 @@ function Graph({
         </button>
         <label className="colour-by">
           colour by{' '}
-          <select value={colours.by} onChange={(e) => colours.choose(e.target.value as ColourBy)}>
-            {colours.modes.map((mode) => (
-              <option key={mode} value={mode}>
-                {COLOURS[mode]}
+          <select
+            value={place.colour}
+            // By application is another tree, without the frame that is zoomed to.
+            onChange={(e) => go({ colour: e.target.value as ColourBy, node: '' })}
+          >
+            {COLOURS.map((by) => (
+              <option key={by} value={by}>
+                {COLOUR_WORDS[by]}
               </option>
             ))}
           </select>
@@ -131,13 +136,13 @@ function Graph({
           </span>
         )}
         <span className="spacer" />
-        <Legend entries={colours.colouring.legend} palette={dark ? DARK : LIGHT} />
+        <Legend entries={colours.legend} palette={dark ? DARK : LIGHT} />
       </div>
       <FlameView
         tree={tree}
         zoom={Math.max(0, found)}
         scale={scale}
-        colouring={colours.colouring}
+        colouring={colours}
         union={union}
         upward={place.direction === 'up'}
         dark={dark}

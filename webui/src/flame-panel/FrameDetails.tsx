@@ -30,7 +30,7 @@ export function FrameDetails({ tree, node, scale, place, go, onFunction }: Props
   return (
     <div className="details">
       <span className="name code">{name}</span>
-      {f && (
+      {f && f.id >= 0 && (
         <span className="actions">
           <Actions f={f} place={place} go={go} onFunction={onFunction} />
         </span>

@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'react';
 import { frameAmount, frameShare, type FrameScale } from '../estimates/flame.ts';
 import { spoken } from '../estimates/words.ts';
-import { colouring } from '../flame/colouring.ts';
+import { colouring, type ColourBy } from '../flame/colouring.ts';
 import { findNode, nodeKey } from '../flame/identity.ts';
 import type { FlameTree } from '../flame/tree.ts';
 import { nameOf } from '../flame/tree.ts';
@@ -22,6 +22,7 @@ interface Props {
   /** That of the flame graph: shares are of the selection. */
   scale: FrameScale;
   dark: boolean;
+  colour: ColourBy;
   /** The zoomed frame, as `onZoom` reported it; empty: none. */
   node: string;
   onZoom(node: string): void;
@@ -45,17 +46,17 @@ export function SandwichView(props: Props) {
   return <Sandwich {...props} func={func} />;
 }
 
-function Sandwich({ tree, func, scale, dark, node, onZoom, onFunction }: Props & { func: number }) {
+function Sandwich({ tree, func, scale, dark, colour, node, onZoom, onFunction }: Props & { func: number }) {
   const trees: Record<Side, FlameTree> = useMemo(
     () => ({ callers: callersOf(tree, func), callees: calleesOf(tree, func) }),
     [tree, func],
   );
-  const whole = useColouring(tree);
+  const whole = useColouring(tree, colour);
   const colours = useMemo(() => {
     // Colours mean the same as in the flame graph.
-    const of = (side: Side) => colouring(whole.by, trees[side], whole.colouring.hues);
+    const of = (side: Side) => colouring(colour, trees[side], whole.hues);
     return { callers: of('callers'), callees: of('callees') };
-  }, [whole, trees]);
+  }, [whole, trees, colour]);
   const [selected, select] = useState<{ of: FlameTree; side: Side; node: number }>();
   // A selection of an earlier function is void.
   const shown = selected?.of === trees[selected?.side ?? 'callees'] ? selected : undefined;

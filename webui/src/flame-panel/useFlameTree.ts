@@ -20,6 +20,8 @@ export interface FlameTreeOptions {
    * lack them.
    */
   whole?: boolean;
+  /** The label whose values are the outermost frames; empty: none. Such a tree is requested whole. */
+  by?: string;
 }
 
 export interface FlameTreeQuery {
@@ -51,13 +53,15 @@ export function useFlameTree(
   node: string,
   options: FlameTreeOptions = {},
 ): FlameTreeQuery {
-  const { enabled = true, whole = false } = options;
+  const { enabled = true, by = '' } = options;
+  // The path of a frame below a label's value cannot be requested: it is none of functions only.
+  const whole = options.whole === true || by !== '';
   const min_share = visibleShare(width);
-  const of = JSON.stringify([selection, min_share]);
+  const of = JSON.stringify([selection, min_share, by]);
   const [state, setRequested] = useState<Requested>({ of, paths: [], whole: false });
   const requested = useMemo(() => (state.of === of ? state : { of, paths: [], whole: false }), [state, of]);
   const common = { staleTime: Infinity, meta: { ranged: true }, structuralSharing: false } as const;
-  const question = { ...selection, nodes: FLAME_NODES };
+  const question = { ...selection, nodes: FLAME_NODES, ...(by === '' ? {} : { by }) };
 
   const coarse = useQuery({
     queryKey: ['/api/v1/flame', { ...question, min_share }],

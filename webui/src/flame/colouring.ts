@@ -4,8 +4,8 @@ import { assignHues, preferredHue, type Hues } from './hues.ts';
 import type { Palette } from './palette.ts';
 import type { FlameFunction, FlameTree } from './tree.ts';
 
-/** package: package or binary. origin: kernel, program or library. application: only in trees grouped by it. */
-export type ColourBy = 'package' | 'origin' | 'self' | 'application';
+/** package: package or binary. kind: kernel, library or the program itself. application: of trees grouped by it. */
+export type ColourBy = 'package' | 'application' | 'kind' | 'self';
 
 export interface LegendEntry {
   text: string;
@@ -22,12 +22,6 @@ export interface Colouring {
   hues: Hues;
 }
 
-/** The modes that tell anything about this tree. */
-export function modesOf(tree: FlameTree): ColourBy[] {
-  const modes: ColourBy[] = ['package', 'origin', 'self'];
-  return isGrouped(tree) ? [...modes, 'application'] : modes;
-}
-
 /** Computed once per tree and mode. `remembered`: hues of groups in earlier trees. */
 export function colouring(mode: ColourBy, tree: FlameTree, remembered: Hues): Colouring {
   switch (mode) {
@@ -35,7 +29,7 @@ export function colouring(mode: ColourBy, tree: FlameTree, remembered: Hues): Co
       return bySelf(tree);
     case 'application':
       return isGrouped(tree) ? byApplication(tree, remembered) : byGroup(tree, groupOf, remembered);
-    case 'origin':
+    case 'kind':
       return byGroup(tree, originOf, ORIGIN_HUES);
     case 'package':
       return byGroup(tree, groupOf, remembered);

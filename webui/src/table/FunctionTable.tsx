@@ -107,7 +107,7 @@ export function FunctionTable(props: Props) {
     <>
       <div
         ref={grid.scroller}
-        className={`rows cells columns-${columns.length}`}
+        className={`rows cells columns-${columns.length}${intervals ? ' with-intervals' : ''}`}
         role="grid"
         aria-label={`table by ${by.join(', ')}`}
         aria-rowcount={rowsTotal + 1}

@@ -4,6 +4,7 @@ import { useAsOf } from '../app/asOf.tsx';
 import type { Shown } from '../app/Page.tsx';
 import { selectionOf } from '../selection/selection.ts';
 import { Popover } from '../ui/Popover.tsx';
+import './row-keys.css';
 import { keysOf, MOST_KEYS, moved, withKey, withoutKey } from './keys.ts';
 
 interface Props {

@@ -11,6 +11,8 @@ export interface Column<Row> {
   number?: boolean;
   /** Takes the room that the other columns leave; its text is cut to it. */
   wide?: boolean;
+  /** Prose: its lines are broken. */
+  text?: boolean;
   /** Makes the column sortable: numbers descending first, texts ascending. null comes last. */
   sortBy?: (row: Row) => number | string | null;
 }
@@ -92,8 +94,12 @@ export function DataTable<Row>({ label, columns, rows, keyOf, sorted, empty }: P
   );
 }
 
-function classOf({ number, wide }: { number?: boolean; wide?: boolean }): string | undefined {
-  return number ? 'number' : wide ? 'wide' : undefined;
+function classOf({
+  number,
+  wide,
+  text,
+}: Pick<Column<never>, 'number' | 'wide' | 'text'>): string | undefined {
+  return number ? 'number' : wide ? 'wide' : text ? 'text' : undefined;
 }
 
 function firstOrder<Row>(columns: readonly Column<Row>[], rows: readonly Row[], name: string): Order {

@@ -8,11 +8,13 @@ interface Props {
   /** Names the opened panel (and the button, if it has an icon only). */
   label: string;
   title?: string;
+  /** At the window's lower edge, as wide as the window, instead of beside the button. */
+  sheet?: boolean;
   /** Rendered only while open, with the focus on its `data-first` or its first control; `close` puts the focus back on the button. */
   children: (close: () => void) => ReactNode;
 }
 
-export function Popover({ button, buttonClass, label, title, children }: Props) {
+export function Popover({ button, buttonClass, label, title, sheet = false, children }: Props) {
   const id = useId();
   const opener = useRef<HTMLButtonElement>(null);
   const panel = useRef<HTMLDivElement>(null);
@@ -21,14 +23,17 @@ export function Popover({ button, buttonClass, label, title, children }: Props) 
   useLayoutEffect(() => {
     if (!open) return;
     const element = panel.current!;
+    const first =
+      element.querySelector<HTMLElement>('[data-first]') ??
+      element.querySelector<HTMLElement>('input, select, button, a');
+    first?.focus();
+    if (sheet) return;
     // Repositioned whenever its size changes: its content may still be loading.
     const sizes = new ResizeObserver(() => place(element, opener.current!.getBoundingClientRect()));
     sizes.observe(element);
     place(element, opener.current!.getBoundingClientRect());
-    const first = element.querySelector<HTMLElement>('[data-first]');
-    (first ?? element.querySelector<HTMLElement>('input, select, button'))?.focus();
     return () => sizes.disconnect();
-  }, [open]);
+  }, [open, sheet]);
 
   return (
     <>
@@ -47,7 +52,7 @@ export function Popover({ button, buttonClass, label, title, children }: Props) 
         ref={panel}
         id={id}
         popover="auto"
-        className="popover"
+        className={sheet ? 'popover sheet' : 'popover'}
         role="dialog"
         aria-label={label}
         onToggle={(event) => setOpen(event.newState === 'open')}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { colouring, modesOf } from '../../src/flame/colouring.ts';
+import { colouring } from '../../src/flame/colouring.ts';
 import { byWeight, groupOf, packageOf } from '../../src/flame/groups.ts';
 import { rememberedHues, rememberHues } from '../../src/flame/hueMemory.ts';
 import { assignHues, HUES, preferredHue } from '../../src/flame/hues.ts';
@@ -170,10 +170,10 @@ describe('colouring', () => {
     expect(colours('package', t, new Map([['std', 7]]))[1]).toBe(LIGHT.hues[7]);
   });
 
-  it('by origin: kernel, program, library', () => {
-    const c = colouring('origin', t, NONE);
+  it('by kind: kernel, program, library', () => {
+    const c = colouring('kind', t, NONE);
     expect(c.legend.map((entry) => entry.text)).toEqual(['library', 'kernel', 'program']);
-    const [, program, libc, kernel, libz] = colours('origin');
+    const [, program, libc, kernel, libz] = colours('kind');
     expect(libc).toBe(libz);
     expect(new Set([program, libc, kernel]).size).toBe(3);
   });
@@ -183,8 +183,7 @@ describe('colouring', () => {
     expect([root, passes, takes]).toEqual([LIGHT.root, LIGHT.heat[1], LIGHT.heat.at(-1)]);
   });
 
-  it('by application: in trees grouped by it only, the subtree has the colour of its value', () => {
-    expect(modesOf(t)).toEqual(['package', 'origin', 'self']);
+  it('by application: the subtree has the colour of its value', () => {
     const grouped = treeOf(
       [fn('checkout', { id: -1, kind: 'marker' }), fn('f'), fn('search', { id: -2, kind: 'marker' })],
       tree(100, [
@@ -194,7 +193,6 @@ describe('colouring', () => {
         [3, 'f', 5],
       ]),
     );
-    expect(modesOf(grouped)).toContain('application');
     const [, checkout, f, search, g] = colours('application', grouped);
     expect([f, g]).toEqual([checkout, search]);
     expect(checkout).not.toBe(search);

@@ -3,18 +3,16 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useId, useState, type FormEvent } from 'react';
 import { answerOf, api } from '../../api/client.ts';
 import { ApiProblem } from '../../api/problem.ts';
-import type { CampaignAnswer, ChangedCampaign } from '../../api/types.ts';
+import type { CampaignAnswer, CampaignsAnswer, ChangedCampaign } from '../../api/types.ts';
 import { useToast } from '../../app/Toast.tsx';
 import { ProblemText } from '../../views/fleet/ProblemText.tsx';
-import { changeOf, draftOf, mistakesIn, NEW, type Draft, type Field } from './draft.ts';
+import { changeOf, draftOf, mistakesIn, type Draft, type Field } from './draft.ts';
+import { EventFields } from './EventFields.tsx';
 
 const FIELDS: readonly { field: Field; text: string; note: string; number: boolean }[] = [
   { field: 'name', text: 'Name', note: 'Without spaces and slashes.', number: false },
-  { field: 'event', text: 'Event', note: 'For example cpu, page-faults.', number: false },
   { field: 'visits_per_round', text: 'Profiles per round', note: 'Over all machines.', number: true },
   { field: 'period_s', text: 'Seconds per round', note: '', number: true },
-  { field: 'duration_s', text: 'Seconds per profile', note: '', number: true },
-  { field: 'rate_hz', text: 'Samples per second and CPU', note: 'Of events that count time.', number: true },
   {
     field: 'select_machines',
     text: 'Only machines with labels',
@@ -23,20 +21,35 @@ const FIELDS: readonly { field: Field; text: string; note: string; number: boole
   },
   { field: 'failure_threshold', text: 'Stop at failures of, in %', note: '', number: true },
   { field: 'failure_window', text: 'Of the latest profiles', note: '', number: true },
+  {
+    field: 'counted_events',
+    text: 'Counted events',
+    note: 'Besides the default counters, separated by commas.',
+    number: false,
+  },
+  {
+    field: 'counted_cgroups',
+    text: 'Counted control groups',
+    note: 'Counted separately, at most 16.',
+    number: true,
+  },
 ];
 
 interface Props {
   /** null: a new campaign. */
   campaign: CampaignAnswer | null;
+  /** The server's plan of a new campaign, and the events that are sampled at a rate. */
+  terms: Pick<CampaignsAnswer, 'new' | 'timed_events'>;
   close: () => void;
 }
 
-export function CampaignForm({ campaign, close }: Props) {
+export function CampaignForm({ campaign, terms, close }: Props) {
   const id = useId();
   const say = useToast();
   const client = useQueryClient();
-  const [unchanged] = useState<Draft | null>(() => (campaign === null ? null : draftOf(campaign)));
-  const [draft, setDraft] = useState<Draft>(unchanged ?? NEW);
+  const [unchanged] = useState<Draft | null>(() => campaign && draftOf(campaign, campaign.name));
+  const [fresh] = useState<Draft>(() => draftOf(terms.new));
+  const [draft, setDraft] = useState<Draft>(unchanged ?? fresh);
   const [isChecked, setChecked] = useState(false);
   const mistakes = mistakesIn(draft, unchanged);
   const change = useMutation({
@@ -68,12 +81,6 @@ export function CampaignForm({ campaign, close }: Props) {
       onSubmit={submit}
       aria-label={campaign ? `change ${campaign.name}` : 'new campaign'}
     >
-      {campaign !== null && campaign.events.length > 1 && (
-        <p className="note">
-          The campaign samples {campaign.events.length} events. Seconds and rate apply to all of them; another
-          event replaces all of them.
-        </p>
-      )}
       <div className="form-grid">
         {FIELDS.filter(({ field }) => field !== 'name' || campaign === null).map(
           ({ field, text, note, number }) => {
@@ -102,6 +109,13 @@ export function CampaignForm({ campaign, close }: Props) {
           },
         )}
       </div>
+      <EventFields
+        draft={draft}
+        first={fresh.events[0]}
+        timed={terms.timed_events}
+        mistakes={isChecked ? mistakes : {}}
+        onChange={(events) => setDraft({ ...draft, events })}
+      />
       {!isKnown && <ProblemText error={change.error} />}
       <p className="form-actions">
         <button type="submit" className="primary" disabled={change.isPending}>

@@ -1,5 +1,5 @@
 /** One campaign: its state, its plan, and what came of it in the last day. */
-import type { CampaignAnswer } from '../../api/types.ts';
+import type { CampaignAnswer, CampaignsAnswer } from '../../api/types.ts';
 import { percent } from '../../selection/numbers.ts';
 import { length } from '../../selection/time.ts';
 import { Facts } from '../../views/fleet/Facts.tsx';
@@ -13,6 +13,7 @@ import { eventText, machinesText, paceText, smallShare } from './words.ts';
 
 interface Props {
   campaign: CampaignAnswer;
+  terms: Pick<CampaignsAnswer, 'new' | 'timed_events'>;
   /** Milliseconds since 1970. */
   now: number;
   isOpen: boolean;
@@ -20,7 +21,7 @@ interface Props {
   close: () => void;
 }
 
-export function CampaignPanel({ campaign, now, isOpen, open, close }: Props) {
+export function CampaignPanel({ campaign, terms, now, isOpen, open, close }: Props) {
   return (
     <section className="panel campaign" aria-label={`campaign ${campaign.name}`}>
       <h2>
@@ -58,7 +59,7 @@ export function CampaignPanel({ campaign, now, isOpen, open, close }: Props) {
         <HoursChart name={campaign.name} hours={campaign.hours} />
         {!isOpen && <CampaignActions campaign={campaign} change={open} />}
       </div>
-      {isOpen && <CampaignForm campaign={campaign} close={close} />}
+      {isOpen && <CampaignForm campaign={campaign} terms={terms} close={close} />}
     </section>
   );
 }

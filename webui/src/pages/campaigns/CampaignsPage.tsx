@@ -29,15 +29,15 @@ export function CampaignsPage() {
         </button>
         {reason !== '' && <span className="note">{reason}</span>}
       </div>
-      {place.campaign === NEW && reason === '' && (
-        <section className="panel" aria-label="new campaign">
-          <h2>New campaign</h2>
-          <CampaignForm campaign={null} close={close} />
-        </section>
-      )}
       <Answered query={answer} what="the campaigns" skeleton={<TableSkeleton />}>
-        {({ campaigns }) => (
+        {({ campaigns, ...terms }) => (
           <>
+            {place.campaign === NEW && reason === '' && (
+              <section className="panel" aria-label="new campaign">
+                <h2>New campaign</h2>
+                <CampaignForm campaign={null} terms={terms} close={close} />
+              </section>
+            )}
             {campaigns.every(({ draws }) => !draws) && (
               <div className="state" role="status">
                 <p className="sentence">
@@ -50,6 +50,7 @@ export function CampaignsPage() {
                 <CampaignPanel
                   key={campaign.name}
                   campaign={campaign}
+                  terms={terms}
                   now={answer.dataUpdatedAt}
                   isOpen={place.campaign === campaign.name && reason === ''}
                   open={() => go({ campaign: campaign.name })}

@@ -1,6 +1,6 @@
 /** The profiles of the last 24 hours as bars, with the same numbers as a table. */
-import { useState } from 'react';
 import type { CampaignHour } from '../../api/types.ts';
+import { CHART_FORMS, useChartForm } from '../../app/useChartForm.ts';
 import { count, plural } from '../../selection/numbers.ts';
 import { localMinute } from '../../selection/time.ts';
 import { DataTable, type Column } from '../../ui/DataTable.tsx';
@@ -33,7 +33,7 @@ function column(name: string, part: Part): Column<CampaignHour> {
 }
 
 export function HoursChart({ name, hours }: Props) {
-  const [as, setAs] = useState<'chart' | 'table'>('chart');
+  const [as, setAs] = useChartForm();
   const label = `profiles of ${name} in the last 24 hours`;
   return (
     <figure className="hours" aria-label={label}>
@@ -43,15 +43,7 @@ export function HoursChart({ name, hours }: Props) {
           <span className="failed">failed</span>
           <span className="planned">lost or not finished</span>
         </span>
-        <Segments
-          label={`${label}: chart or table`}
-          value={as}
-          options={[
-            { value: 'chart', text: 'Chart' },
-            { value: 'table', text: 'Table' },
-          ]}
-          onChange={setAs}
-        />
+        <Segments label={`${label}: chart or table`} value={as} options={CHART_FORMS} onChange={setAs} />
       </figcaption>
       {as === 'chart' ? (
         <Bars label={label} hours={hours} />

@@ -4,7 +4,7 @@ import { useMemo } from 'react';
 import type { DiffAnswer, StatusAnswer } from '../../api/types.ts';
 import type { ComparePlace } from '../../app/pages.ts';
 import type { CompareGo } from '../../app/usePlace.ts';
-import { GroupBy } from '../../table/GroupBy.tsx';
+import { GroupKeys } from '../../table/GroupKeys.tsx';
 import { isOfFrames, matchesFind, titleOf } from '../../table/marks.ts';
 import { Segments } from '../../ui/Segments.tsx';
 import { changeOf, inOrder, isShown, ONLY, type ChangedRow, type Unit } from './change.ts';
@@ -46,7 +46,7 @@ export function DiffPanel({ answer, place, go, status }: Props) {
   return (
     <>
       <div className="bar-top">
-        <GroupBy title="By" place={place} go={(change) => go(change)} />
+        <GroupKeys title="By" place={place} go={(change) => go(change)} />
         {isOfFrames(place.by.split(',')) && (
           <Segments
             label="share"

@@ -9,12 +9,10 @@ import { usePrice } from '../../app/usePrice.ts';
 import { SelectionPage } from '../../app/Page.tsx';
 import { STACK_FORMATS } from '../../app/ShareMenu.tsx';
 import { useAsOf } from '../../app/asOf.tsx';
-import { useKeys, type Keys } from '../../app/useKeys.ts';
-import { usePlace, type ExploreGo as Go } from '../../app/usePlace.ts';
+import { usePlace } from '../../app/usePlace.ts';
 import { useKept } from '../../api/useKept.ts';
 import { unionOf } from '../../flame/union.ts';
 import { FlamePanel } from '../../flame-panel/FlamePanel.tsx';
-import { STEP_MATCH } from '../../flame-panel/FlameView.tsx';
 import { useFlameTree } from '../../flame-panel/useFlameTree.ts';
 import { selectionOf } from '../../selection/selection.ts';
 import { matchesFind, matchesMark } from '../../table/marks.ts';
@@ -31,19 +29,9 @@ import { FindField } from './FindField.tsx';
 import { FunctionDrawer } from './FunctionDrawer.tsx';
 import { SandwichPanel } from './SandwichPanel.tsx';
 import { useTable } from './queries.ts';
+import { useExploreKeys } from './useExploreKeys.ts';
+import { SANDWICH, VIEWS } from './views.ts';
 import './explore.css';
-
-const VIEWS = [
-  { value: 'table', text: 'Table' },
-  { value: 'both', text: 'Both' },
-  { value: 'flame', text: 'Flame graph' },
-] as const;
-/** Needs a function. */
-const SANDWICH = {
-  value: 'sandwich',
-  text: 'Callers and callees',
-  title: 'of the chosen function, in all stacks',
-} as const;
 
 export function ExplorePage() {
   const [place, go] = usePlace(EXPLORE);
@@ -69,8 +57,9 @@ export function ExplorePage() {
     useFlameTree(query, screen.width, place.node, {
       enabled: hasFlame,
       whole: sandwich || place.find !== '' || place.mark !== '',
+      by: byOf(place),
     }),
-    query,
+    { ...query, by: byOf(place) },
   );
   const [split, setSplit] = usePreference<number>('table-width', SPLIT);
   const answer = (hasTable ? table.data?.answer : undefined) ?? (hasFlame ? flame.data?.head : undefined);
@@ -100,35 +89,7 @@ export function ExplorePage() {
     },
     [client, place, asOf],
   );
-  useEscape(place, go);
-  useKeys(
-    'This page',
-    useMemo<Keys>(
-      () => ({
-        '/': [
-          'find a function, in the table and in the flame graph',
-          () => document.getElementById('find')?.focus(),
-        ],
-        Enter: ['in the table: callers, callees and more of the row’s function', null],
-        '.': ['in the table: actions for the row', null],
-        Escape: ['close the function’s panel, then clear highlight and search', null],
-        n: ['next match', () => dispatchEvent(new CustomEvent(STEP_MATCH, { detail: 1 }))],
-        N: ['previous match', () => dispatchEvent(new CustomEvent(STEP_MATCH, { detail: -1 }))],
-        i: [
-          'root of the flame graph at the top or at the bottom',
-          () => go({ direction: place.direction === 'up' ? 'down' : 'up' }, 'replace'),
-        ],
-        v: [
-          'the next view',
-          () =>
-            go({
-              view: VIEWS[(VIEWS.findIndex(({ value }) => value === place.view) + 1) % VIEWS.length].value,
-            }),
-        ],
-      }),
-      [go, place.direction, place.view],
-    ),
-  );
+  useExploreKeys(place, go);
 
   const share =
     place.view === 'flame'
@@ -235,23 +196,10 @@ export function ExplorePage() {
   );
 }
 
+/** The label that the flame graph's colours need as its outermost frames; the sandwich has frames of functions only. */
+function byOf({ colour, view }: ExplorePlace): string {
+  return colour === 'application' && view !== 'sandwich' ? 'application' : '';
+}
+
 /** Percent of the width that the table has at first. */
 const SPLIT = 42;
-
-/** Closes what the reader has opened last: the function's panel, then the highlight and the search. */
-function useEscape({ fn, mark, find, view }: ExplorePlace, go: Go): void {
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => {
-      if (event.key !== 'Escape' || view === 'sandwich' || (fn === 0 && mark === '' && find === '')) return;
-      const target = event.target as HTMLElement;
-      if (target.closest('input, select, textarea') || document.querySelector('dialog[open], :popover-open'))
-        return;
-      go(fn === 0 ? { mark: '', find: '' } : { fn: 0 });
-      event.preventDefault();
-      event.stopPropagation();
-    };
-    // Before the flame graph, whose Escape shows all stacks.
-    addEventListener('keydown', onKeyDown, { capture: true });
-    return () => removeEventListener('keydown', onKeyDown, { capture: true });
-  }, [fn, mark, find, view, go]);
-}

@@ -37,6 +37,7 @@ export function SandwichPanel({ answer: { tree, head }, place, go, dark, price }
         functionId={place.fn}
         scale={frameScale(tree, head.totals.kept, head.selection.unit, place.measure, ground)}
         dark={dark}
+        colour={place.colour}
         node={place.node}
         onZoom={(node) => go({ node })}
         onFunction={(fn) => go({ fn, node: '' })}

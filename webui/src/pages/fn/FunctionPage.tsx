@@ -1,5 +1,4 @@
 /** One function: its cost, callers and callees, over time, by label, by line, and its users. */
-import { useState } from 'react';
 import { useAnswer } from '../../api/useAnswer.ts';
 import { useAsOf } from '../../app/asOf.tsx';
 import { FUNCTION, linkTo } from '../../app/pages.ts';
@@ -24,15 +23,13 @@ import { OverTime } from './OverTime.tsx';
 import { Users } from './Users.tsx';
 import './fn.css';
 
-/** Callers and callees at first, and at most. */
-const FEW = 12;
+/** Callers and callees at most. */
 const MANY = 200;
 
 export function FunctionPage() {
   const [place, go] = usePlace(FUNCTION);
   const [written] = useParts(FUNCTION);
   const { asOf } = useAsOf();
-  const [limit, setLimit] = useState(FEW);
   const id = Number(written);
   const valid = Number.isSafeInteger(id);
   const known = useAnswer(
@@ -42,7 +39,7 @@ export function FunctionPage() {
   );
   const query = selectionOf(place, asOf);
   // A tree of one node: the page shows the rows only.
-  const question = { ...query, function_id: id, limit, nodes: 1 };
+  const question = { ...query, function_id: id, limit: place.calls, nodes: 1 };
   const calls = useAnswer('/api/v1/callers', question, { enabled: valid });
   const shown = { place, go };
   const fn = known.data;
@@ -90,7 +87,7 @@ export function FunctionPage() {
                         }
                         linkOf={(to) => linkTo(FUNCTION, place, {}, to)}
                         onKeep={({ name }) => go({ focus: exactly(name) })}
-                        onMore={limit < MANY ? () => setLimit(MANY) : null}
+                        onMore={place.calls < MANY ? () => go({ calls: MANY }) : null}
                       />
                     );
                   }}

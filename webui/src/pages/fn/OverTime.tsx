@@ -59,9 +59,5 @@ function Chart({ answer, name, measure, price, onRange }: ChartProps) {
       lines: whole.map((line) => ({ ...line, name: `total, ${MEASURE_NAMES[drawn.measure]}` })),
     };
   }, [answer, measure, price]);
-  return (
-    <div className="fn-series">
-      <SeriesChart label={`${name} over time`} series={series} onRange={onRange} height={200} />
-    </div>
-  );
+  return <SeriesChart label={`${name} over time`} series={series} onRange={onRange} height={200} />;
 }

@@ -1,5 +1,5 @@
 /** The call graph of a selection. */
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { useAnswer } from '../../api/useAnswer.ts';
 import { useAsOf } from '../../app/asOf.tsx';
 import { GRAPH } from '../../app/pages.ts';
@@ -27,7 +27,6 @@ export function GraphPage() {
   const [place, go] = usePlace(GRAPH);
   const { asOf } = useAsOf();
   const say = useToast();
-  const [as, setAs] = useState<'graph' | 'list'>('graph');
   const query = { ...selectionOf(place, asOf), nodes: place.nodes, edges: EDGES_PER_NODE * place.nodes };
   const answer = useAnswer('/api/v1/call-graph', query);
   const sizes = NODES.includes(place.nodes) ? NODES : [...NODES, place.nodes].sort((a, b) => a - b);
@@ -36,9 +35,9 @@ export function GraphPage() {
     useMemo<Keys>(
       () => ({
         '/': ['find a function in the graph', () => document.getElementById('find')?.focus()],
-        v: ['graph or list', () => setAs((now) => (now === 'graph' ? 'list' : 'graph'))],
+        v: ['graph or list', () => go({ as: place.as === 'graph' ? 'list' : 'graph' })],
       }),
-      [],
+      [go, place.as],
     ),
   );
   return (
@@ -55,12 +54,12 @@ export function GraphPage() {
         <div className="bar-top">
           <Segments
             label="show"
-            value={as}
+            value={place.as}
             options={[
               { value: 'graph', text: 'Graph' },
               { value: 'list', text: 'List' },
             ]}
-            onChange={setAs}
+            onChange={(as) => go({ as })}
           />
           <label className="field inline">
             functions
@@ -93,7 +92,7 @@ export function GraphPage() {
                 No samples in this selection.
               </p>
             ) : (
-              <Shown answer={data} as={as} place={place} go={go} />
+              <Shown answer={data} place={place} go={go} />
             )
           }
         </Answered>
@@ -105,12 +104,11 @@ export function GraphPage() {
 type PageState = ReturnType<typeof usePlace<(typeof GRAPH)['params']>>;
 interface ShownProps {
   answer: CallGraphAnswer;
-  as: 'graph' | 'list';
   place: PageState[0];
   go: PageState[1];
 }
 
-function Shown({ answer, as, place, go }: ShownProps) {
+function Shown({ answer, place, go }: ShownProps) {
   const graph = useMemo(() => drawnGraph(answer), [answer]);
   const found = useMemo(() => {
     const wanted = place.find.toLowerCase();
@@ -131,7 +129,7 @@ function Shown({ answer, as, place, go }: ShownProps) {
           `; ${plural(hidden.edges, 'lighter call')} not shown, each at most ${percent(hidden.heaviest_edge)}`}
         . Dashed: calls through functions that are not shown.
       </p>
-      {as === 'graph' ? (
+      {place.as === 'graph' ? (
         <GraphView
           label={`call graph of ${plural(answer.nodes.length, 'function')}`}
           graph={graph}

@@ -60,9 +60,5 @@ function Chart({ answer, measure, price, onRange }: ChartProps) {
       lines: whole.map((line) => ({ ...line, name: `CPU, ${MEASURE_NAMES[drawn.measure]}` })),
     };
   }, [answer, measure, price]);
-  return (
-    <div className="machine-series">
-      <SeriesChart label="CPU over time" series={series} onRange={onRange} height={180} />
-    </div>
-  );
+  return <SeriesChart label="CPU over time" series={series} onRange={onRange} height={180} />;
 }

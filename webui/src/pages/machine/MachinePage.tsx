@@ -84,7 +84,12 @@ export function MachinePage() {
             />
             <ProfileNow machine={machine} visit={place.visit} onRequested={(visit) => go({ visit })} />
             <LoadPanel machine={machine} now={now} />
-            <Profiles machine={machine} now={now} />
+            <Profiles
+              machine={machine}
+              now={now}
+              more={place.all_profiles}
+              showMore={() => go({ all_profiles: true })}
+            />
             <HealthPanel machine={machine} now={now} />
             <SystemPanel machine={machine} now={now} />
             <EventsPanel events={machine.events} />

@@ -1,5 +1,4 @@
 /** The latest profiles of the machine; more of them on request. */
-import { useState } from 'react';
 import type { MachineAnswer } from '../../api/types.ts';
 import { useAnswer } from '../../api/useAnswer.ts';
 import { plural } from '../../selection/numbers.ts';
@@ -12,8 +11,15 @@ const FEW = 20;
 const MANY = 500;
 const EVERY_MS = 10_000;
 
-export function Profiles({ machine, now }: { machine: MachineAnswer; now: number }) {
-  const [more, setMore] = useState(false);
+interface Props {
+  machine: MachineAnswer;
+  now: number;
+  /** Up to MANY instead of those of the answer about the machine. */
+  more: boolean;
+  showMore: () => void;
+}
+
+export function Profiles({ machine, now, more, showMore }: Props) {
   const longer = useAnswer(
     '/api/v1/visits',
     { machine: machine.name, limit: MANY },
@@ -30,7 +36,7 @@ export function Profiles({ machine, now }: { machine: MachineAnswer; now: number
       <p className="pager note">
         {plural(visits.length, 'profile')} shown.{' '}
         {!more && visits.length >= FEW && (
-          <button type="button" onClick={() => setMore(true)}>
+          <button type="button" onClick={showMore}>
             Show up to {MANY}
           </button>
         )}

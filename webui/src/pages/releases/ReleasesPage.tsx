@@ -111,6 +111,7 @@ function columnsOf(place: Shown): Column<ReleasedApplication>[] {
     },
     {
       name: 'verdict',
+      text: true,
       cell: (row) =>
         row.because === null ? (
           <Verdict comparison={row.comparison} />

@@ -1,5 +1,5 @@
 /** Whether this profile is reliable as a whole, and what more visits would improve. */
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import type { ReliabilityAnswer, Totals } from '../../api/types.ts';
 import { isBounded, type Estimate } from '../../estimates/interval.ts';
 import { count, plural, significant } from '../../selection/numbers.ts';
@@ -10,7 +10,14 @@ import { distanceOf, moreVisits, PRECISIONS } from './convergence.ts';
 /** The server fits no curve to fewer. */
 const LEAST_VISITS = 8;
 
-export function ReliabilityFigures({ answer }: { answer: ReliabilityAnswer }) {
+interface Props {
+  answer: ReliabilityAnswer;
+  /** The wanted distance from the fleet's profile. */
+  wanted: number;
+  onWanted: (wanted: number) => void;
+}
+
+export function ReliabilityFigures({ answer, wanted, onWanted }: Props) {
   const { entropy, manhattan, by } = answer;
   return (
     <div className="reliability-body">
@@ -33,13 +40,12 @@ export function ReliabilityFigures({ answer }: { answer: ReliabilityAnswer }) {
           </Card>
         )}
       </div>
-      <Convergence answer={answer} />
+      <Convergence answer={answer} wanted={wanted} onWanted={onWanted} />
     </div>
   );
 }
 
-function Convergence({ answer }: { answer: ReliabilityAnswer }) {
-  const [wanted, setWanted] = useState(0.1);
+function Convergence({ answer, wanted, onWanted }: Props) {
   const { fit, totals } = answer;
   if (fit === null) return <p className="card note">{unfitted(totals)}</p>;
   if (!(fit.constant.value > 0)) {
@@ -63,7 +69,7 @@ function Convergence({ answer }: { answer: ReliabilityAnswer }) {
             text: `±${100 * p} %`,
             title: `a distance of ${p} from the fleet's profile`,
           }))}
-          onChange={(value) => setWanted(Number(value))}
+          onChange={(value) => onWanted(Number(value))}
         />
         <p>
           {more > 0 ? (

@@ -7,7 +7,7 @@ import { ROW_FORMATS } from '../../app/ShareMenu.tsx';
 import { usePlace } from '../../app/usePlace.ts';
 import { count } from '../../selection/numbers.ts';
 import { selectionOf } from '../../selection/selection.ts';
-import { GroupBy } from '../../table/GroupBy.tsx';
+import { GroupKeys } from '../../table/GroupKeys.tsx';
 import { Answered } from '../../ui/states/Answered.tsx';
 import { FlameSkeleton } from '../../ui/states/Skeleton.tsx';
 import { ReliabilityFigures } from './ReliabilityFigures.tsx';
@@ -29,11 +29,17 @@ export function ReliabilityPage() {
       <h1>How reliable is this profile?</h1>
       <section className="panel reliability" aria-label="reliability">
         <div className="bar-top">
-          <GroupBy title="Profile by" place={place} go={({ by }) => go({ by })} />
+          <GroupKeys title="Profile by" place={place} go={({ by }) => go({ by })} />
           {answer.data && <span className="note">{count(answer.data.rows_total)} rows</span>}
         </div>
         <Answered query={answer} what="the reliability" skeleton={<FlameSkeleton />} shown={{ place, go }}>
-          {(data) => <ReliabilityFigures answer={data} />}
+          {(data) => (
+            <ReliabilityFigures
+              answer={data}
+              wanted={place.precision / 100}
+              onWanted={(wanted) => go({ precision: Math.round(100 * wanted) })}
+            />
+          )}
         </Answered>
       </section>
     </SelectionPage>

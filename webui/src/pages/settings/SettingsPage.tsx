@@ -1,8 +1,9 @@
 /** Who is signed in, the theme, prices, saved views and API tokens. */
 import { useReasonAgainst, useSession } from '../../api/useSession.ts';
 import { Page } from '../../app/Page.tsx';
-import { useDark } from '../../app/theme.ts';
+import { useThemeChoice, type ThemeChoice } from '../../app/theme.ts';
 import { localMinute } from '../../selection/time.ts';
+import { Segments } from '../../ui/Segments.tsx';
 import { Answered } from '../../ui/states/Answered.tsx';
 import { TableSkeleton } from '../../ui/states/Skeleton.tsx';
 import { Facts } from '../../views/fleet/Facts.tsx';
@@ -11,9 +12,15 @@ import { PricesPanel } from './PricesPanel.tsx';
 import { TokensPanel } from './TokensPanel.tsx';
 import { ViewsPanel } from './ViewsPanel.tsx';
 
+const THEMES: readonly { value: ThemeChoice; text: string }[] = [
+  { value: 'system', text: 'As the system' },
+  { value: 'light', text: 'Light' },
+  { value: 'dark', text: 'Dark' },
+];
+
 export function SettingsPage() {
   const session = useSession();
-  const dark = useDark();
+  const { choice, choose } = useThemeChoice();
   const isAdmin = useReasonAgainst('admin') === '';
   return (
     <Page title="Settings" className="fleet-page" busy={session.isFetching}>
@@ -28,11 +35,18 @@ export function SettingsPage() {
                 ['Token', name],
                 ['Signed in by', kind === 'session' ? 'this browser’s session' : 'a token'],
                 ['Ends', ends_at === null ? 'no end' : localMinute(ends_at)],
-                ['Theme', `${dark ? 'dark' : 'light'}; the key t changes it`],
               ]}
             />
           )}
         </Answered>
+      </section>
+      <section className="panel" aria-label="appearance">
+        <h2>
+          Colours <span className="note">of this browser; the key t changes them, too</span>
+        </h2>
+        <div className="panel-body">
+          <Segments label="colours" value={choice} options={THEMES} onChange={choose} />
+        </div>
       </section>
       <ViewsPanel />
       <PricesPanel />

@@ -5,6 +5,7 @@ import { answerOf, api } from '../../api/client.ts';
 import type { SavedView } from '../../api/types.ts';
 import { useAnswer } from '../../api/useAnswer.ts';
 import { useReasonAgainst } from '../../api/useSession.ts';
+import { SECTION_NAMES, sectionOf } from '../../app/pageNames.ts';
 import { useToast } from '../../app/Toast.tsx';
 import { copy } from '../../ui/copy.ts';
 import { DataTable, type Column } from '../../ui/DataTable.tsx';
@@ -13,6 +14,10 @@ import { TableSkeleton } from '../../ui/states/Skeleton.tsx';
 import { Confirm } from '../../views/fleet/Confirm.tsx';
 import { ProblemText } from '../../views/fleet/ProblemText.tsx';
 import { When } from '../../views/fleet/When.tsx';
+
+function pageOf(path: string): string {
+  return SECTION_NAMES[sectionOf(path)] ?? path;
+}
 
 export function ViewsPanel() {
   const answer = useAnswer('/api/v1/views', {});
@@ -34,6 +39,11 @@ export function ViewsPanel() {
   };
   const columns: readonly Column<SavedView>[] = [
     { name: 'Name', cell: ({ name, path }) => <a href={path}>{name}</a>, sortBy: ({ name }) => name },
+    {
+      name: 'Page',
+      cell: ({ path }) => pageOf(path),
+      sortBy: ({ path }) => pageOf(path),
+    },
     { name: 'Saved', cell: ({ created_at }) => <When at={created_at} now={answer.dataUpdatedAt} /> },
     { name: 'By', cell: ({ role }) => role },
     {
@@ -74,6 +84,7 @@ export function ViewsPanel() {
             columns={columns}
             rows={views}
             keyOf={({ id }) => id}
+            sorted="Page"
             empty={<p className="note">No view is saved.</p>}
           />
         )}

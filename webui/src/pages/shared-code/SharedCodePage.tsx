@@ -1,5 +1,4 @@
 /** Code that is cold in each application and used by many: what it costs the fleet, and what a saving is worth. */
-import { useState } from 'react';
 import { Link } from 'wouter';
 import type { AnswerOf } from '../../api/client.ts';
 import { useAnswer } from '../../api/useAnswer.ts';
@@ -30,7 +29,6 @@ type Answer = AnswerOf<'/api/v1/shared-code'>;
 export function SharedCodePage() {
   const [place, go] = usePlace(SHARED_CODE);
   const { asOf } = useAsOf();
-  const [chosen, setChosen] = useState<{ id: number; name: string } | null>(null);
   const selection = selectionOf(place, asOf);
   const query = { ...selection, limit: 200 };
   const answer = useAnswer('/api/v1/shared-code', query);
@@ -50,6 +48,7 @@ export function SharedCodePage() {
           const rows = data.rows.filter((row) =>
             `${row.key['function']} ${row.key['binary']}`.toLowerCase().includes(wanted),
           );
+          const chosen = data.rows.find((row) => row.function_id === place.users);
           return (
             <>
               <section className="panel shared-saving" aria-label="saving">
@@ -70,19 +69,25 @@ export function SharedCodePage() {
                 </label>
               </section>
               <Largest rows={rows} />
-              <div className={chosen === null ? undefined : 'report-grid'}>
+              <div className={place.users === 0 ? undefined : 'report-grid'}>
                 <section className="panel" aria-label="shared code">
                   <SharedTable
                     answer={data}
                     rows={rows}
                     saving={place.saving}
                     place={place}
-                    onUsers={(id, name) => setChosen(chosen?.id === id ? null : { id, name })}
-                    chosen={chosen?.id ?? null}
+                    onUsers={(id) => go({ users: id === place.users ? 0 : id })}
+                    chosen={place.users === 0 ? null : place.users}
                   />
                 </section>
-                {chosen !== null && (
-                  <UsersPanel {...chosen} place={place} selection={selection} close={() => setChosen(null)} />
+                {place.users !== 0 && (
+                  <UsersPanel
+                    id={place.users}
+                    name={chosen?.key['function'] ?? 'this function'}
+                    place={place}
+                    selection={selection}
+                    close={() => go({ users: 0 })}
+                  />
                 )}
               </div>
             </>

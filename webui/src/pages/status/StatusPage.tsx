@@ -1,13 +1,11 @@
 /** What runs and what does not: machines, campaigns, failures, captures, symbols. */
 import { Link } from 'wouter';
 import { useStatus } from '../../api/useAnswer.ts';
-import { useSession } from '../../api/useSession.ts';
 import type { StatusAnswer } from '../../api/types.ts';
 import { Page } from '../../app/Page.tsx';
 import { CAMPAIGNS, linkTo, MACHINE, MACHINES, SYMBOLS } from '../../app/pages.ts';
 import { count, percent, plural } from '../../selection/numbers.ts';
 import { roughly } from '../../selection/time.ts';
-import { Command } from '../../ui/Command.tsx';
 import { DataTable, type Column } from '../../ui/DataTable.tsx';
 import { Answered } from '../../ui/states/Answered.tsx';
 import { TableSkeleton } from '../../ui/states/Skeleton.tsx';
@@ -16,6 +14,7 @@ import { Marked } from '../../views/fleet/Marked.tsx';
 import { When } from '../../views/fleet/When.tsx';
 import { CAMPAIGN_STATES, outcomeOf, outcomesText } from '../../views/fleet/words.ts';
 import '../../views/fleet/fleet.css';
+import { Versions } from './Versions.tsx';
 import { headlineOf } from './headline.ts';
 
 export function StatusPage() {
@@ -53,7 +52,7 @@ function Panels({ status }: { status: StatusAnswer }) {
         <Campaigns status={status} now={now} />
         <Failures status={status} now={now} />
         <Symbols status={status} />
-        <Versions />
+        <Versions versions={status.versions} />
       </div>
     </>
   );
@@ -200,39 +199,6 @@ function Symbols({ status }: { status: StatusAnswer }) {
         rows={status.symbols.missing}
         keyOf={({ binary, path }) => `${path} ${binary}`}
         empty={<p className="note">Every sampled function of the last day has a name.</p>}
-      />
-    </section>
-  );
-}
-
-function Versions() {
-  const session = useSession();
-  return (
-    <section className="panel" aria-label="about this server">
-      <h2>This server</h2>
-      <Facts
-        facts={[
-          ['Your role', session.data?.role ?? null],
-          [
-            'Metrics',
-            <Command
-              key="metrics"
-              text={`curl -H "Authorization: Bearer $TOKEN" ${location.origin}/metrics`}
-            />,
-          ],
-          [
-            'API',
-            <a key="api" href="/api/v1/openapi.json">
-              /api/v1/openapi.json
-            </a>,
-          ],
-          [
-            'Health',
-            <a key="health" href="/healthz">
-              /healthz
-            </a>,
-          ],
-        ]}
       />
     </section>
   );

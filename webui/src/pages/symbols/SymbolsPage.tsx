@@ -1,5 +1,4 @@
 /** The symbols page: missing symbols by affected samples, uploads, and progress of reprocessing. */
-import { useState } from 'react';
 import { ApiProblem } from '../../api/problem.ts';
 import { Page } from '../../app/Page.tsx';
 import { SYMBOLS } from '../../app/pages.ts';
@@ -10,6 +9,7 @@ import { spoken } from '../../estimates/words.ts';
 import { plural } from '../../selection/numbers.ts';
 import { Segments } from '../../ui/Segments.tsx';
 import { TableSkeleton } from '../../ui/states/Skeleton.tsx';
+import { NARROW, useMedia } from '../../ui/useMedia.ts';
 import { BinaryDetails } from './BinaryDetails.tsx';
 import { BinaryTable } from './BinaryTable.tsx';
 import { PAGE, PHONE_PAGE, useSymbols } from './queries.ts';
@@ -28,7 +28,8 @@ export function SymbolsPage() {
   // Back leads to the page from which this one was opened, not through each typed letter.
   const go = (change: Partial<typeof place>): void => goHow(change, 'replace');
   const say = useToast();
-  const [rows, setRows] = useState(() => (matchMedia('(width <= 700px)').matches ? PHONE_PAGE : PAGE));
+  const narrow = useMedia(NARROW);
+  const rows = place.rows || (narrow ? PHONE_PAGE : PAGE);
   const symbols = useSymbols(place, rows);
   const { data, error } = symbols;
   const elsewhere =
@@ -107,7 +108,7 @@ export function SymbolsPage() {
           <p className="bar-bottom note">
             {data.binaries.length} of {data.total} shown.{' '}
             {rows < MOST_ROWS ? (
-              <button type="button" className="link" onClick={() => setRows(MOST_ROWS)}>
+              <button type="button" className="link" onClick={() => go({ rows: MOST_ROWS })}>
                 Show more
               </button>
             ) : (

@@ -1,5 +1,6 @@
 /** A chart with its legend, a text alternative and a table of the same numbers. */
-import { useId, useState, type ReactNode } from 'react';
+import { useId, type ReactNode } from 'react';
+import { CHART_FORMS, useChartForm } from '../../app/useChartForm.ts';
 import { Segments } from '../../ui/Segments.tsx';
 import { useWidth } from './useWidth.ts';
 import './chart.css';
@@ -24,7 +25,7 @@ interface Props {
 }
 
 export function ChartFigure({ label, summary, legend, heads, rows, children }: Props) {
-  const [as, setAs] = useState<'chart' | 'table'>('chart');
+  const [as, setAs] = useChartForm();
   const [place, width] = useWidth();
   const title = useId();
   return (
@@ -40,15 +41,7 @@ export function ChartFigure({ label, summary, legend, heads, rows, children }: P
             </span>
           ))}
         </span>
-        <Segments
-          label={`${label}: chart or table`}
-          value={as}
-          options={[
-            { value: 'chart', text: 'Chart' },
-            { value: 'table', text: 'Table' },
-          ]}
-          onChange={setAs}
-        />
+        <Segments label={`${label}: chart or table`} value={as} options={CHART_FORMS} onChange={setAs} />
       </div>
       <div ref={place}>
         {as === 'chart' ? (

@@ -2,17 +2,11 @@
  * A call graph. Drag, wheel, arrow keys and buttons move and zoom; Tab goes through the functions by weight, a click
  * or Enter focuses one: its calls stay, the others fade.
  */
-import {
-  useCallback,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-  type KeyboardEvent,
-  type PointerEvent,
-} from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent } from 'react';
 import { centred, fitted, showing, zoomed, type Camera, type Size } from './camera.ts';
-import { loopAt, neighboursOf, pathThrough, type DrawnGraph } from './graph.ts';
+import type { DrawnGraph } from './graph.ts';
+import { GraphShapes } from './GraphShapes.tsx';
+import { useDrag } from './useDrag.ts';
 import { useLayout } from './useLayout.ts';
 import './graph.css';
 
@@ -32,8 +26,6 @@ const BY_SELF = ['--bar', '--bar'] as const;
 
 const STEP_PX = 60;
 const ZOOM = 1.3;
-/** Pixels of movement from which a press is a drag, not a click. */
-const DRAG_PX = 4;
 
 export function GraphView({ label, graph, focused, found, onFocus, colours = BY_SELF }: Props) {
   const ref = useRef<SVGSVGElement>(null);
@@ -114,7 +106,6 @@ export function GraphView({ label, graph, focused, found, onFocus, colours = BY_
     run();
   };
 
-  const near = useMemo(() => (at < 0 ? null : neighboursOf(graph, at)), [graph, at]);
   return (
     <div className="graph-view">
       <svg
@@ -142,58 +133,17 @@ export function GraphView({ label, graph, focused, found, onFocus, colours = BY_
         </defs>
         {layout !== null && camera !== null && (
           <g transform={`translate(${camera.x} ${camera.y}) scale(${camera.scale})`}>
-            {graph.edges.map(({ edge, from, to, stroke }, k) => (
-              <path
-                key={k}
-                className={`graph-edge${edge.residual ? ' residual' : ''}${near !== null && from !== at && to !== at ? ' far' : ''}`}
-                d={from === to ? loopAt(layout.boxes[from], graph.nodes[from]) : pathThrough(layout.arcs[k])}
-                strokeWidth={stroke}
-                markerEnd="url(#graph-arrow)"
-              >
-                <title>{`${edge.caller_function} → ${edge.callee_function}: ${(100 * edge.share).toFixed(2)} %${edge.residual ? ', through functions that are not shown' : ''}`}</title>
-              </path>
-            ))}
-            {graph.nodes.map(({ node, label: name, amounts, font, heat, width, height }, k) => {
-              const { x, y } = layout.boxes[k];
-              const faded = near === null ? found !== null && !found.has(node.id) : !near.has(k);
-              return (
-                <g
-                  key={node.id}
-                  role="button"
-                  tabIndex={0}
-                  aria-pressed={k === at}
-                  className={`graph-node${faded ? ' far' : ''}${found?.has(node.id) ? ' found' : ''}`}
-                  transform={`translate(${x - width / 2} ${y - height / 2})`}
-                  onClick={() => !drag.moved() && onFocus(k === at ? 0 : node.id)}
-                  onFocus={(event) => {
-                    if (event.currentTarget.matches(':focus-visible'))
-                      change((now) => showing(now, layout.boxes[k], view));
-                  }}
-                  onKeyDown={(event) => {
-                    if (event.key !== 'Enter' && event.key !== ' ') return;
-                    event.preventDefault();
-                    event.stopPropagation();
-                    onFocus(k === at ? 0 : node.id);
-                  }}
-                >
-                  <title>{`${node.name}\n${node.binary}\n${amounts}`}</title>
-                  <rect
-                    width={width}
-                    height={height}
-                    rx="5"
-                    style={{
-                      fill: `color-mix(in srgb, var(${heat < 0 ? colours[1] : colours[0]}) ${(100 * Math.abs(heat)).toFixed(0)}%, var(--panel))`,
-                    }}
-                  />
-                  <text x={width / 2} y={7 + font} fontSize={font}>
-                    {name}
-                  </text>
-                  <text x={width / 2} y={height - 9} fontSize="11">
-                    {amounts}
-                  </text>
-                </g>
-              );
-            })}
+            <GraphShapes
+              graph={graph}
+              layout={layout}
+              at={at}
+              found={found}
+              colours={colours}
+              onChoose={(id) => {
+                if (!drag.moved()) onFocus(id);
+              }}
+              onReached={(k) => change((now) => showing(now, layout.boxes[k], view))}
+            />
           </g>
         )}
       </svg>
@@ -232,36 +182,4 @@ export function GraphView({ label, graph, focused, found, onFocus, colours = BY_
       )}
     </div>
   );
-}
-
-/** Moves with a pressed pointer. `moved`: the press that just ended was a drag. */
-function useDrag(move: (x: number, y: number) => void) {
-  const press = useRef<{ x: number; y: number; far: boolean } | null>(null);
-  const dragged = useRef(false);
-  return {
-    moved: () => dragged.current,
-    handlers: {
-      onPointerDown: (event: PointerEvent<SVGSVGElement>) => {
-        dragged.current = false;
-        if (event.button === 0) press.current = { x: event.clientX, y: event.clientY, far: false };
-      },
-      onPointerMove: (event: PointerEvent<SVGSVGElement>) => {
-        const from = press.current;
-        if (from === null) return;
-        const [x, y] = [event.clientX - from.x, event.clientY - from.y];
-        if (!from.far && Math.hypot(x, y) < DRAG_PX) return;
-        // Not before: a captured pointer's click would be the graph's, not a function's.
-        if (!from.far) event.currentTarget.setPointerCapture(event.pointerId);
-        dragged.current = true;
-        press.current = { x: event.clientX, y: event.clientY, far: true };
-        move(x, y);
-      },
-      onPointerUp: () => {
-        press.current = null;
-      },
-      onPointerCancel: () => {
-        press.current = null;
-      },
-    },
-  };
 }

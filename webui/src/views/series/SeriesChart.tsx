@@ -4,6 +4,7 @@
  */
 import { useCallback, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent } from 'react';
 import { useDark } from '../../app/theme.ts';
+import { CHART_FORMS, useChartForm } from '../../app/useChartForm.ts';
 import { rfc3339 } from '../../selection/time.ts';
 import { Segments } from '../../ui/Segments.tsx';
 import { Legend } from './Legend.tsx';
@@ -40,21 +41,13 @@ export function SeriesChart({
   linkOf,
   height = 240,
 }: Props) {
-  const [as, setAs] = useState<'chart' | 'table'>('chart');
+  const [as, setAs] = useChartForm();
   const [step, setStep] = useState<number | null>(null);
   return (
     <figure className="series" aria-label={label}>
       <div className="series-top">
         <Legend series={series} step={step} {...(linkOf ? { linkOf } : {})} />
-        <Segments
-          label={`${label}: chart or table`}
-          value={as}
-          options={[
-            { value: 'chart', text: 'Chart' },
-            { value: 'table', text: 'Table' },
-          ]}
-          onChange={setAs}
-        />
+        <Segments label={`${label}: chart or table`} value={as} options={CHART_FORMS} onChange={setAs} />
       </div>
       {as === 'table' ? (
         <SeriesTable label={label} series={series} height={height} />
