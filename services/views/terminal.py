@@ -101,7 +101,7 @@ def top_table(
     shown = answer.rows[:rows]
     low_confidence = False
     for row in shown:
-        price = cost and cost.price_of(row.key)
+        price = cost.price_of(row.key) if cost is not None else None
         own, interval = figure(row, "self", measure, answer, price).text(measure)
         total, _ = figure(row, "total", measure, answer, price).text(measure)
         if row.low_confidence and estimated:
