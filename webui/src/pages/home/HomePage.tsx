@@ -36,7 +36,7 @@ export function HomePage() {
     by: 'application',
     share: 'total',
     limit: SERVICES,
-    points: 60,
+    points: 30, // of a day: whole hours, which the server has summed
   });
   const changes = useAnswer('/api/v1/changes', { ...query, labels: 'version,kernel', limit: 40 });
   const shown = { place, go };
