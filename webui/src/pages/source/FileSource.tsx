@@ -131,7 +131,7 @@ export function FileSource({ binary, place, go }: SourceProps) {
           )}
           {text.data && (
             <span className="note">
-              {text.data.origin}
+              text from {text.data.origin}
               {!text.data.certain && ' (a checkout, which may have changed since the build)'}
               {highlighting?.missing && `; no colours: ${highlighting.missing}`}
             </span>

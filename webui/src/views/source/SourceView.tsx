@@ -37,6 +37,10 @@ export function SourceView({ label, source, highlighting, measure, ground, line,
         tabIndex={0}
         onScroll={onScroll}
       >
+        <div className="source-head" aria-hidden="true">
+          <span className="cost">total</span>
+          <span className="cost">self</span>
+        </div>
         <div role="rowgroup" style={{ height: lines.length * ROW }}>
           {lines.slice(first, last).map((shown) => (
             <Row
