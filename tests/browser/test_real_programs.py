@@ -82,7 +82,7 @@ def test_three_clicks_lead_from_the_fleet_to_the_hottest_line_of_a_cpp_program(p
     for place, name in (
         ("Services", "catalog-search"),
         ("Hottest functions", "edit_distance"),
-        ("Hot lines", re.compile(r"index\.cpp:\d+")),
+        ("hot lines", re.compile(r"index\.cpp:\d+")),
     ):
         region(page, place).get_by_role("link", name=name).first.click()
         clicked += 1
@@ -196,7 +196,7 @@ def test_the_question_of_a_page_works_in_a_shell(page: Page, stack: Stack, tmp_p
     for path, copies in (
         ("/explore?view=table", ("Copy as curl", "Copy as Python", "Copy as fleetprof command")),
         ("/source/catalog-search", ("Copy as curl", "Copy as fleetprof command")),
-        ("/reports/quality", ("Copy as fleetprof command",)),
+        ("/reports/reliability", ("Copy as fleetprof command",)),
     ):
         page.goto(f"{stack.url}{path}")
         settled(page)
@@ -215,7 +215,7 @@ def test_the_question_of_a_page_works_in_a_shell(page: Page, stack: Stack, tmp_p
 
 
 def test_every_download_has_content(page: Page, stack: Stack):
-    for path in ("/explore", "/source/catalog-search", "/machines"):
+    for path in ("/explore", "/source/catalog-search", "/releases"):
         page.goto(f"{stack.url}{path}")
         settled(page)
         page.get_by_role("button", name="Export").click()
@@ -249,7 +249,7 @@ def test_pages_work_with_the_keyboard_alone(page: Page, stack: Stack):
     expect(page.get_by_role("option", name=re.compile("edit_distance")).first).to_be_visible()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1, name=re.compile("edit_distance"))).to_be_visible()
-    hot = region(page, "Hot lines").get_by_role("link").first
+    hot = region(page, "hot lines").get_by_role("link").first
     for _ in range(120):
         if hot.evaluate("link => link === document.activeElement"):
             break
