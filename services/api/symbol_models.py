@@ -229,3 +229,19 @@ class SourceAnswer(ApiModel):
         description="Source of the text: the store, a debuginfod server's URL, or a checkout."
     )
     certain: bool = Field(description="False for a checkout, which may have changed since the build.")
+
+
+class HighlightingAnswer(ApiModel):
+    """The syntax of a source file."""
+
+    sha256: str = Field(description="SHA-256 of the file, as in the answer with its text.")
+    language: str | None = Field(description="Pygments' name of the language. Null: not known.")
+    classes: list[str] = Field(
+        description="Classes of parts; `lines` has positions in this list. The empty class has no colour."
+    )
+    lines: list[list[int]] = Field(
+        description="For each line length, in UTF-16 code units, and class of its parts in turn. The rest of a line is "
+        "of the empty class. Lines end with LF or CRLF.",
+        examples=[[[3, 1, 5, 0], []]],
+    )
+    missing: str | None = Field(description="Why there are no lines. Null: there are.")

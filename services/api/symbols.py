@@ -33,6 +33,7 @@ from services.api.tokens import Role
 from services.api.upstream_slots import UpstreamSlots
 from services.symbols import symbol_documents
 from services.symbols.errors import NoSuchSymbols, NotYet, UnusableFile
+from services.symbols.highlighting import highlighted
 from services.symbols.symbol_service import MAX_FILES_PER_QUERY, MAX_LISTED, ListingQuery, SymbolService
 from storage.symbols.missing_symbols import Order, Which
 
@@ -289,6 +290,29 @@ def symbols_router(
     ) -> Response:
         def make() -> Made:
             return as_json(symbol_documents.source(binary, path, service.source(binary, path)))
+
+        async with waiting.acquired(caller_of(request, access)):
+            return await answer(request, make, texts)
+
+    @router.get(
+        "/source/highlighting",
+        summary="Syntax of a source file",
+        description="Which parts of the text of /source are keywords, strings, comments and so on, by Pygments. It is a "
+        "question of its own, so that a text is shown before its colours are known. `missing` says why there are none: "
+        "the language is not known, or the text exceeds a limit.",
+        response_model=symbol_models.HighlightingAnswer,
+        responses=_only(401, 404, 422, 503),
+        **reading,
+    )
+    async def highlighting(
+        *,
+        request: Request,
+        binary: Key,
+        path: Annotated[str, Query(description="Path as in the debug information.", max_length=_LONGEST_KEY)],
+    ) -> Response:
+        def make() -> Made:
+            found = service.source(binary, path)
+            return as_json(symbol_documents.highlighting(found, highlighted(path, found.text)))
 
         async with waiting.acquired(caller_of(request, access)):
             return await answer(request, make, texts)

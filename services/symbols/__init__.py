@@ -10,5 +10,6 @@
 | `uploading` | the upload of many files and its effects, as events |
 | `source_tree` | source files below a folder, as one archive |
 | `source_archive`, `source_child` | the members of such an archive, and the process that lists them |
+| `highlighting`, `highlight_child` | the syntax of a source text, and the process that reads it |
 | `terminal_tables`, `upload_progress`, `inspection_report` | terminal views of answers, uploads and one file |
 """

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from services.symbols.highlight_child import CLASSES
+from services.symbols.highlighting import Highlighted
 from services.symbols.symbol_service import SymbolService, Uploaded
 from storage.query.answers.figures import Interval
 from storage.query.selections.times import format_time
@@ -121,6 +123,17 @@ def source(key: str, path: str, found: SourceText) -> Json:
         "sha256": found.sha256.hex(),
         "origin": found.origin,
         "certain": found.is_certain,
+    }
+
+
+def highlighting(found: SourceText, parts: Highlighted) -> Json:
+    """The answer of /source/highlighting."""
+    return {
+        "sha256": found.sha256.hex(),
+        "language": parts.language or None,
+        "classes": list(CLASSES),
+        "lines": parts.lines,
+        "missing": parts.missing or None,
     }
 
 

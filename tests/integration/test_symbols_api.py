@@ -409,6 +409,11 @@ def test_sources_are_kept_by_path_and_content(operator, engine):
     symbol_models.SourceAnswer.model_validate(answer)
     assert answer["text"] == SOURCE
     assert answer["sha256"] == hashlib.sha256(SOURCE.encode()).hexdigest()
+    question = {"binary": LIBZ, "path": "/build/src/../z.c"}
+    colours = operator.get("/api/v1/source/highlighting", params=question).json()
+    symbol_models.HighlightingAnswer.model_validate(colours)
+    assert (colours["sha256"], colours["language"], colours["missing"]) == (answer["sha256"], "c", None)
+    assert len(colours["lines"]) == len(SOURCE.split("\n"))
     header = source(operator, "/build/z.h").json()
     assert header["text"] == "naïve"
     assert (header["origin"], header["certain"]) == ("the store", True)

@@ -75,12 +75,11 @@ class ChangesQuestion:
                     if not sight.is_new:
                         unsure += sight.before > 0
                         continue
-                    previous = None
+                    application: str | None = value
+                    previous: str | None = None
                     if label != APPLICATION:
                         previous = values[_previous(labels, label, scope, sight)]
-                    application = applications[sight.scope] if label not in OF_THE_MACHINE else None
-                    if label == APPLICATION:
-                        application = value
+                        application = None if label in OF_THE_MACHINE else applications[sight.scope]
                     found.append(
                         _first_sight(
                             labels,

@@ -1120,6 +1120,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/source/highlighting": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Syntax of a source file
+         * @description Which parts of the text of /source are keywords, strings, comments and so on, by Pygments. It is a question of its own, so that a text is shown before its colours are known. `missing` says why there are none: the language is not known, or the text exceeds a limit.
+         */
+        get: operations["highlighting"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sources": {
         parameters: {
             query?: never;
@@ -4311,6 +4331,46 @@ export interface components {
              * @description Share of the selection whose innermost function is not shown.
              */
             self_share: number;
+        };
+        /**
+         * HighlightingAnswer
+         * @description The syntax of a source file.
+         */
+        HighlightingAnswer: {
+            /**
+             * Classes
+             * @description Classes of parts; `lines` has positions in this list. The empty class has no colour.
+             */
+            classes: string[];
+            /**
+             * Language
+             * @description Pygments' name of the language. Null: not known.
+             */
+            language: string | null;
+            /**
+             * Lines
+             * @description For each line length, in UTF-16 code units, and class of its parts in turn. The rest of a line is of the empty class. Lines end with LF or CRLF.
+             * @example [
+             *       [
+             *         3,
+             *         1,
+             *         5,
+             *         0
+             *       ],
+             *       []
+             *     ]
+             */
+            lines: number[][];
+            /**
+             * Missing
+             * @description Why there are no lines. Null: there are.
+             */
+            missing: string | null;
+            /**
+             * Sha256
+             * @description SHA-256 of the file, as in the answer with its text.
+             */
+            sha256: string;
         };
         /**
          * Inputs
@@ -14223,6 +14283,67 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SourceAnswer"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description There is no such binary or file. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    highlighting: {
+        parameters: {
+            query: {
+                /** @description Key of the binary: its build-id in hex, or `go:…` or `sha256:…` if it has none. */
+                binary: string;
+                /** @description Path as in the debug information. */
+                path: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HighlightingAnswer"];
                 };
             };
             /** @description Not signed in. */

@@ -18,11 +18,14 @@ import { TableSkeleton } from '../../ui/states/Skeleton.tsx';
 import '../source/source-page.css';
 import { AsmView } from '../../views/asm/AsmView.tsx';
 import {
+  placeOf,
   listingOf,
   nextHotRow,
   type DisassemblyAnswer,
   type InstructionRow,
 } from '../../views/asm/instructions.ts';
+
+import { useFileTexts } from './useFileTexts.ts';
 
 export function AsmPage() {
   const [place, go] = usePlace(ASM);
@@ -80,6 +83,7 @@ interface Props {
 function Instructions({ answer, binary, place, go }: Props) {
   const [as, setAs] = useState<'listing' | 'hot'>('listing');
   const listing = useMemo(() => listingOf(answer.rows), [answer.rows]);
+  const texts = useFileTexts(answer);
   const onAddress = (address: string): void => go({ address });
   useKeys(
     'This page',
@@ -120,7 +124,8 @@ function Instructions({ answer, binary, place, go }: Props) {
           </label>
         )}
         <span className="note">
-          {plural(answer.samples, 'sample')}; {plural(listing.hot.length, 'hot instruction')} ( n, p )
+          {plural(answer.samples, 'sample')} in its own code, with their share at each instruction;{' '}
+          {plural(listing.hot.length, 'hot instruction')} ( n, p )
         </span>
       </div>
       <div className="asm-remarks note">
@@ -149,6 +154,7 @@ function Instructions({ answer, binary, place, go }: Props) {
           <AsmView
             label="instructions of the function"
             listing={listing}
+            texts={texts}
             address={place.address}
             onAddress={onAddress}
             sourceOf={(file, line) => linkTo(SOURCE, place, { path: file, line }, binary)}
@@ -191,7 +197,7 @@ function HotInstructions({
         },
         {
           name: 'line',
-          cell: (row) => (row.line === null ? '' : `${row.file?.split('/').at(-1)}:${row.line}`),
+          cell: placeOf,
         },
       ]}
     />

@@ -82,7 +82,7 @@ export function GraphPage() {
             title="download the graph for Graphviz"
             onClick={() => void saveDot(query).catch((error: Error) => say(error.message))}
           >
-            Open DOT
+            Download DOT
           </button>
         </div>
         <Answered query={answer} what="the call graph" skeleton={<FlameSkeleton />} shown={{ place, go }}>

@@ -47,6 +47,13 @@ export function FileSource({ binary, place, go }: SourceProps) {
     { binary: key ?? '', path: place.path },
     { enabled: key !== undefined },
   );
+  const colours = useAnswer(
+    '/api/v1/source/highlighting',
+    { binary: key ?? '', path: place.path },
+    { enabled: text.data !== undefined },
+  );
+  // Colours of another version would be on the wrong words.
+  const highlighting = colours.data?.sha256 === text.data?.sha256 ? colours.data : undefined;
   const rows = useMemo(
     () => lines.data?.rows.filter((row) => lines.data.versions[row.version] === version) ?? [],
     [lines.data, version],
@@ -124,8 +131,9 @@ export function FileSource({ binary, place, go }: SourceProps) {
           )}
           {text.data && (
             <span className="note">
-              {text.data.origin}
+              text from {text.data.origin}
               {!text.data.certain && ' (a checkout, which may have changed since the build)'}
+              {highlighting?.missing && `; no colours: ${highlighting.missing}`}
             </span>
           )}
         </div>
@@ -141,6 +149,7 @@ export function FileSource({ binary, place, go }: SourceProps) {
                 <SourceView
                   label={`source of ${place.path}`}
                   source={source}
+                  highlighting={highlighting}
                   measure={place.measure}
                   ground={ground}
                   line={place.line}

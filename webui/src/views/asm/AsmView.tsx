@@ -1,13 +1,24 @@
-/** Instructions with their samples, jump targets as links, and source lines. Only visible rows are in the DOM. */
+/** Instructions with their samples below their source lines; jumps are links. Only visible rows are in the DOM. */
 import { Link } from 'wouter';
+import { shorten } from '../../flame/names.ts';
 import { count, percent } from '../../selection/numbers.ts';
 import { useVirtualRows } from '../../ui/useVirtualRows.ts';
-import { beginsLine, type InstructionRow, type Listing } from './instructions.ts';
+import { CodeText } from '../source/CodeText.tsx';
+import type { Highlighting } from '../source/parts.ts';
+import { jumpOf, placeOf, type InstructionRow, type Listing } from './instructions.ts';
 import './asm.css';
+
+/** The text of a source file. */
+export interface FileText {
+  lines: readonly string[];
+  highlighting: Highlighting | undefined;
+}
 
 interface Props {
   label: string;
   listing: Listing;
+  /** Of those files whose text is known. */
+  texts: ReadonlyMap<string, FileText>;
   /** The chosen instruction; empty: none. */
   address: string;
   onAddress: (address: string) => void;
@@ -17,37 +28,80 @@ interface Props {
 
 /** Pixels; the same in asm.css. */
 const ROW = 20;
+/** Characters of a function's name. */
+const NAME = 60;
 
-export function AsmView({ label, listing, address, onAddress, sourceOf }: Props) {
-  const { rows } = listing;
-  const { ref, onScroll, first, last } = useVirtualRows(rows.length, ROW, listing.at.get(address) ?? -1);
+export function AsmView({ label, listing, texts, address, onAddress, sourceOf }: Props) {
+  const { rows, items } = listing;
+  const { ref, onScroll, first, last } = useVirtualRows(items.length, ROW, listing.itemAt.get(address) ?? -1);
   return (
     <div
       ref={ref}
       className="asm-view"
       role="table"
       aria-label={label}
-      aria-rowcount={rows.length}
+      aria-rowcount={items.length}
       tabIndex={0}
       onScroll={onScroll}
     >
-      <div role="rowgroup" style={{ height: rows.length * ROW }}>
-        {rows.slice(first, last).map((row, k) => (
-          <Row
-            key={row.address}
-            row={row}
-            at={first + k}
-            listing={listing}
-            chosen={row.address === address}
-            onAddress={onAddress}
-            source={
-              row.file !== null && row.line !== null && beginsLine(rows, first + k)
-                ? sourceOf(row.file, row.line)
-                : null
-            }
-          />
-        ))}
+      <div role="rowgroup" style={{ height: items.length * ROW }}>
+        {items.slice(first, last).map(({ row: k, isLine }, n) => {
+          const row = rows[k];
+          const at = first + n;
+          return isLine ? (
+            <LineRow
+              key={`line ${row.address}`}
+              row={row}
+              at={at}
+              text={texts.get(row.file ?? '')}
+              sourceOf={sourceOf}
+            />
+          ) : (
+            <Row
+              key={row.address}
+              row={row}
+              at={at}
+              listing={listing}
+              chosen={row.address === address}
+              onAddress={onAddress}
+            />
+          );
+        })}
       </div>
+    </div>
+  );
+}
+
+interface LineRowProps {
+  row: InstructionRow;
+  at: number;
+  text: FileText | undefined;
+  sourceOf: Props['sourceOf'];
+}
+
+function LineRow({ row, at, text, sourceOf }: LineRowProps) {
+  const line = row.line!;
+  const place = placeOf(row);
+  return (
+    <div role="row" aria-rowindex={at + 1} className="asm-row line" style={{ top: at * ROW }}>
+      <span role="cell" className="cost" />
+      <span role="rowheader" className="source">
+        {row.file === null ? (
+          place
+        ) : (
+          <Link href={sourceOf(row.file, line)} title={row.file}>
+            {place}
+          </Link>
+        )}
+        {row.inlined !== null && (
+          <span className="aside" title={row.inlined}>{` in ${shorten(row.inlined, NAME)}, inlined`}</span>
+        )}
+      </span>
+      <span role="cell" className="text">
+        {text !== undefined && (
+          <CodeText text={text.lines[line - 1] ?? ''} number={line} highlighting={text.highlighting} />
+        )}
+      </span>
     </div>
   );
 }
@@ -58,12 +112,9 @@ interface RowProps {
   listing: Listing;
   chosen: boolean;
   onAddress: (address: string) => void;
-  /** Link to the source line; null: the same line as above, or not known. */
-  source: string | null;
 }
 
-function Row({ row, at, listing, chosen, onAddress, source }: RowProps) {
-  const { target } = row;
+function Row({ row, at, listing, chosen, onAddress }: RowProps) {
   return (
     <div
       role="row"
@@ -88,31 +139,31 @@ function Row({ row, at, listing, chosen, onAddress, source }: RowProps) {
         </button>
       </span>
       <span role="cell" className="instruction" title={row.bytes ?? undefined}>
-        <b>{row.mnemonic ?? '–'}</b>{' '}
-        {target !== null && listing.at.has(target) ? (
-          <button type="button" className="link" onClick={() => onAddress(target)}>
-            {row.target_name ?? target}
-          </button>
-        ) : (
-          <>
-            {row.operands ?? ''}
-            {row.target_name !== null && row.target_name !== row.operands && (
-              <span className="aside">{` ${row.target_name}`}</span>
-            )}
-          </>
-        )}
-      </span>
-      <span role="cell" className="source">
-        {source !== null && (
-          <Link
-            href={source}
-            title={row.file ?? ''}
-          >{`${(row.file ?? '').split('/').at(-1)}:${row.line}`}</Link>
-        )}
-        {source !== null && row.inlined !== null && (
-          <span className="aside">{` inlined ${row.inlined}`}</span>
-        )}
+        <b>{row.mnemonic ?? '–'}</b> <Operands row={row} listing={listing} onAddress={onAddress} />
       </span>
     </div>
+  );
+}
+
+function Operands({ row, listing, onAddress }: Pick<RowProps, 'row' | 'listing' | 'onAddress'>) {
+  const { target, target_name: name } = row;
+  const operands = row.operands ?? '';
+  const jump = jumpOf(listing, row);
+  if (jump !== null)
+    return (
+      <>
+        <button type="button" className="link" title={name ?? undefined} onClick={() => onAddress(target!)}>
+          {target}
+        </button>
+        <span className="aside">{` ${jump}`}</span>
+      </>
+    );
+  if (name === null || name === operands) return operands;
+  if (operands === target) return <span title={`${name} ${operands}`}>{shorten(name, NAME)}</span>;
+  return (
+    <>
+      {operands}
+      <span className="aside" title={name}>{` ${shorten(name, NAME)}`}</span>
+    </>
   );
 }

@@ -4,10 +4,20 @@ import type { components } from '../../api/schema.gen.ts';
 export type DisassemblyAnswer = components['schemas']['DisassemblyAnswer'];
 export type InstructionRow = DisassemblyAnswer['rows'][number];
 
+/** A row of the view: an instruction, or the source line that the instructions below it are of. */
+export interface ListingItem {
+  /** Number of the instruction; of a source line, the first below it. */
+  row: number;
+  isLine: boolean;
+}
+
 export interface Listing {
   rows: readonly InstructionRow[];
+  items: readonly ListingItem[];
   /** Row numbers by address. */
   at: ReadonlyMap<string, number>;
+  /** Item numbers of instructions by address. */
+  itemAt: ReadonlyMap<string, number>;
   /** Row numbers of the hot instructions, ascending. */
   hot: number[];
   /** The largest share of an instruction. */
@@ -22,9 +32,15 @@ const HOT = 0.1;
 export function listingOf(rows: readonly InstructionRow[]): Listing {
   const most = Math.max(0, ...rows.map(({ share }) => share));
   const at = new Map(rows.map(({ address }, k) => [address, k]));
+  const items = rows.flatMap((_, row) => [
+    ...(beginsLine(rows, row) ? [{ row, isLine: true }] : []),
+    { row, isLine: false },
+  ]);
   return {
     rows,
+    items,
     at,
+    itemAt: new Map(items.flatMap(({ row, isLine }, k) => (isLine ? [] : [[rows[row].address, k] as const]))),
     most,
     hot: rows.flatMap(({ share }, k) => (share > 0 && share >= HOT * most ? [k] : [])),
     targets: new Set(rows.flatMap(({ target }) => (target !== null && at.has(target) ? [target] : []))),
@@ -45,4 +61,27 @@ export function beginsLine(rows: readonly InstructionRow[], k: number): boolean 
   return (
     above === undefined || above.line !== row.line || above.file !== row.file || above.inlined !== row.inlined
   );
+}
+
+/** Files of the instructions: those with most samples first, then those with most instructions. */
+export function filesOf(rows: readonly InstructionRow[]): string[] {
+  const costs = new Map<string, { share: number; count: number }>();
+  for (const { file, line, share } of rows) {
+    if (file === null || line === null) continue;
+    const known = costs.get(file) ?? { share: 0, count: 0 };
+    costs.set(file, { share: known.share + share, count: known.count + 1 });
+  }
+  return [...costs].sort(([, a], [, b]) => b.share - a.share || b.count - a.count).map(([file]) => file);
+}
+
+/** Base name and line, as people write it. */
+export function placeOf({ file, line }: Pick<InstructionRow, 'file' | 'line'>): string {
+  return line === null ? '' : `${(file ?? '').split('/').at(-1)}:${line}`;
+}
+
+/** What a jump or call within the listing goes to: the direction, and the source line there. */
+export function jumpOf({ rows, at }: Pick<Listing, 'rows' | 'at'>, row: InstructionRow): string | null {
+  const target = row.target === null ? undefined : at.get(row.target);
+  if (target === undefined) return null;
+  return `${target > at.get(row.address)! ? '↓' : '↑'} ${placeOf(rows[target])}`.trimEnd();
 }

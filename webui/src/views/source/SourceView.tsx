@@ -2,12 +2,16 @@
 import { amountOf, measured, type Ground, type Measure, write } from '../../estimates/measure.ts';
 import { spoken } from '../../estimates/words.ts';
 import { useVirtualRows } from '../../ui/useVirtualRows.ts';
+import { CodeText } from './CodeText.tsx';
+import type { Highlighting } from './parts.ts';
 import { stripesOf, type AnnotatedSource, type SourceLine } from './annotated.ts';
 import './source.css';
 
 interface Props {
   label: string;
   source: AnnotatedSource;
+  /** undefined: not known, or not yet. */
+  highlighting: Highlighting | undefined;
   measure: Measure;
   ground: Ground;
   /** The chosen line; 0: none. */
@@ -19,7 +23,7 @@ interface Props {
 const ROW = 20;
 const STRIPES = 300;
 
-export function SourceView({ label, source, measure, ground, line, onLine }: Props) {
+export function SourceView({ label, source, highlighting, measure, ground, line, onLine }: Props) {
   const { lines } = source;
   const { ref, onScroll, first, last } = useVirtualRows(lines.length, ROW, line - 1);
   return (
@@ -33,11 +37,16 @@ export function SourceView({ label, source, measure, ground, line, onLine }: Pro
         tabIndex={0}
         onScroll={onScroll}
       >
+        <div className="source-head" aria-hidden="true">
+          <span className="cost">total</span>
+          <span className="cost">self</span>
+        </div>
         <div role="rowgroup" style={{ height: lines.length * ROW }}>
           {lines.slice(first, last).map((shown) => (
             <Row
               key={shown.number}
               line={shown}
+              highlighting={highlighting}
               most={source.most}
               measure={measure}
               ground={ground}
@@ -68,6 +77,7 @@ export function SourceView({ label, source, measure, ground, line, onLine }: Pro
 
 interface RowProps {
   line: SourceLine;
+  highlighting: Highlighting | undefined;
   most: number;
   measure: Measure;
   ground: Ground;
@@ -75,7 +85,15 @@ interface RowProps {
   onLine: (line: number) => void;
 }
 
-function Row({ line: { number, text, cost }, most, measure, ground, chosen, onLine }: RowProps) {
+function Row({
+  line: { number, text, cost },
+  highlighting,
+  most,
+  measure,
+  ground,
+  chosen,
+  onLine,
+}: RowProps) {
   const total = cost && measured(amountOf({ ...cost }, 'total'), measure, ground);
   const self = cost && measured(amountOf({ ...cost }, 'self'), measure, ground);
   return (
@@ -108,7 +126,7 @@ function Row({ line: { number, text, cost }, most, measure, ground, chosen, onLi
         </button>
       </span>
       <span role="cell" className="text">
-        {text}
+        <CodeText text={text} number={number} highlighting={highlighting} />
       </span>
     </div>
   );

@@ -34,7 +34,7 @@ export function annotate(text: string, rows: readonly LineRow[]): AnnotatedSourc
   return {
     lines: Array.from({ length: last }, (_, k) => ({
       number: k + 1,
-      text: (texts[k] ?? '').replaceAll('\t', '    '),
+      text: texts[k] ?? '',
       cost: costs.get(k + 1) ?? null,
     })),
     hot: [...costs.values()]

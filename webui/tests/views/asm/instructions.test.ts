@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
   beginsLine,
+  filesOf,
+  jumpOf,
   listingOf,
   nextHotRow,
   type InstructionRow,
@@ -49,5 +51,33 @@ describe('a listing of instructions', () => {
   it('shows a source line where it begins', () => {
     expect(ROWS.map((_, k) => beginsLine(ROWS, k))).toEqual([true, true, false, true]);
     expect(beginsLine([row('0x1', 0, { line: null })], 0)).toBe(false);
+  });
+
+  it('has source lines above their instructions', () => {
+    expect(listing.items.map(({ row, isLine }) => (isLine ? `line ${ROWS[row].line}` : row))).toEqual([
+      'line 1',
+      0,
+      'line 2',
+      1,
+      2,
+      'line 2',
+      3,
+    ]);
+    expect(listing.itemAt.get('0x12')).toBe(4);
+  });
+
+  it('names what jumps go to', () => {
+    expect(jumpOf(listing, ROWS[2])).toBe('↑ a.c:1');
+    expect(jumpOf(listing, ROWS[3])).toBeNull();
+  });
+
+  it('has the files with most samples first', () => {
+    const rows = [
+      row('0x1', 0),
+      row('0x2', 0),
+      row('0x3', 0.2, { file: 'b.h' }),
+      row('0x4', 0, { line: null }),
+    ];
+    expect(filesOf(rows)).toEqual(['b.h', 'a.c']);
   });
 });

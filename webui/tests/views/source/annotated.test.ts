@@ -14,7 +14,7 @@ describe('a source file with costs', () => {
     expect(source.lines.map(({ number, text, cost }) => [number, text, cost?.total_share ?? null])).toEqual([
       [1, 'a', null],
       [2, 'b', 0.5],
-      [3, '    c', 0.02],
+      [3, '\tc', 0.02],
       [4, 'd', 0.2],
     ]);
     expect(source.most).toBe(0.5);
