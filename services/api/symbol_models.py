@@ -216,6 +216,7 @@ class SourcesAnswer(ApiModel):
     skipped: int = Field(
         description="Number of files with names that cannot be stored: not UTF-8, or over 1024 bytes."
     )
+    sampled: bool = Field(description="Some profile has the binary. False: the key may be wrong.")
 
 
 class SourceAnswer(ApiModel):

@@ -275,6 +275,12 @@ def upload_sources(
     skipped = answer.get("skipped", 0)
     odd = f" {skipped:,} were skipped, because their names are not UTF-8 or too long." if skipped else ""
     typer.echo(f"Stored {answer['files']:,} source files of {key}.{odd}")
+    if not answer["sampled"]:
+        console.print(
+            f"No profile has a binary with the key {key} yet. `fleetprof symbols list` shows the keys; a Go program's is "
+            "go:BUILD_ID.",
+            style="yellow",
+        )
 
 
 def _print_json(value: object) -> None:

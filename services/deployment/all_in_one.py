@@ -44,6 +44,8 @@ Report = Callable[[str], None]
 
 OWN_SYMBOL_REQUESTS_PER_HOUR = 60
 """Limit of binaries that the collector requests from the gateway of this machine if the setting is absent."""
+_THIS_MACHINE = ("/=/",)
+"""Source roots of `up`: sampled programs were commonly built here. Only sources of sampled functions are read."""
 RESEND_S = 5.0
 """Seconds until a task for an unfinished capture is sent again while the last captures are ingested."""
 
@@ -236,6 +238,7 @@ class LocalDeployment:
             "FLEETPROF_SYMBOL_CACHE_DIR": str(self._settings.symbol_cache),
             "FLEETPROF_STACK_FILE_DIR": str(self._settings.stack_files),
             "FLEETPROF_SYMBOL_DIRS": ":".join(str(folder) for folder in self._symbol_dirs()),
+            "FLEETPROF_SOURCE_ROOTS": ":".join(self._settings.source_roots or _THIS_MACHINE),
             "FLEETPROF_API_HOST": "127.0.0.1",
             "FLEETPROF_API_PORT": str(self.port),
             "FLEETPROF_API_TOKENS": ",".join((f"viewer:{self.token}", *self._settings.api_tokens)),

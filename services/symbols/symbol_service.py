@@ -220,7 +220,9 @@ class SymbolService:
             raise QuestionDropped(
                 f"The client that sent the sources has disconnected; the first {files:,} files are stored."
             )
-        return {"key": key, "files": files, "bytes": size, "skipped": skipped}
+        with self.engine.connect() as connection:
+            sampled = find_binary(connection, key) is not None
+        return {"key": key, "files": files, "bytes": size, "skipped": skipped, "sampled": sampled}
 
     def source(self, key: str, path: str) -> SourceText:
         """The text of a source file that the binary was built from. Raises `NoSuchSymbols`, `NotYet`.

@@ -287,7 +287,7 @@ def _nothing_seen(totals: "Totals") -> Text:
     """The visits that saw nothing, and the upper bound that follows: unseen is not absent."""
     ingested = totals.visits_ingested
     if not ingested:
-        return Text("No samples have been ingested yet.")
+        return Text("No profile of this time range has been ingested.")
     who = (
         "The only ingested visit has no samples of the selection"
         if ingested == 1

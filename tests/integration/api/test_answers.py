@@ -214,7 +214,7 @@ def test_cached_responses_are_the_computed_ones(cached: TestClient, cache: Respo
 
 
 def test_a_response_without_samples_is_never_cached(cached: TestClient, engine: Engine):
-    """Seen: a run of 17 s ended with "No samples have been ingested yet." though 49 had ingested."""
+    """Seen: a run of 17 s ended with "No profile … has been ingested" though 49 had ingested."""
     compared = {**RANGE, "base_from": "2026-11-20T11:00:00Z", "base_to": "2026-11-20T13:00:00Z"}
     asked = [(route, RANGE) for route in ("table", "flame", "status", "labels")] + [("diff", compared)]
     before = [

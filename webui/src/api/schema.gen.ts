@@ -7303,6 +7303,11 @@ export interface components {
             /** Key */
             key: string;
             /**
+             * Sampled
+             * @description Some profile has the binary. False: the key may be wrong.
+             */
+            sampled: boolean;
+            /**
              * Skipped
              * @description Number of files with names that cannot be stored: not UTF-8, or over 1024 bytes.
              */
