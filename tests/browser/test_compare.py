@@ -181,3 +181,19 @@ def test_everybody_can_read_comparisons(
     page.goto(page.url.partition("/compare")[0] + "/reports/reliability")
     expect(page.locator(".plot")).to_be_visible()
     assert violations(page) == []
+
+
+def test_lines_of_the_changed_function_are_compared(visitor: Visitor, fleet: IngestedFleet):
+    page = visitor.open(f"compare?{VERSIONS}&view=lines")
+    choice = page.get_by_label("lines of")
+    expect(choice).to_contain_text("malloc")
+    expect(page.locator(".state")).to_contain_text("has no lines")  # malloc is from a symbol table
+    parse = choice.locator("option", has_text="parse").get_attribute("value")
+    choice.select_option(value=parse)
+    expect_place(page, view="lines", fn=parse)
+    table = page.get_by_role("table", name="source lines before and after")
+    expect(table.get_by_role("row", name=re.compile("parse.c:30"))).to_contain_text(
+        re.compile(r"[+−]\d+\.\d\d")
+    )
+    page.go_back()
+    expect_place(page, fn=None)

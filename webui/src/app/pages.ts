@@ -96,6 +96,8 @@ export const COMPARE = page('/compare', {
   /** Which share is compared. */
   column: choice(['self', 'total'], 'total'),
   only: choice(['all', 'significant', 'slower', 'faster'], 'all'),
+  /** Id of the function whose lines are compared; 0: that with the largest change. */
+  fn: integer(0, 0, Number.MAX_SAFE_INTEGER),
   sort: text(),
   ...FIND,
   ...FLAME,

@@ -17,6 +17,7 @@ import './compare.css';
 import { DiffPanel } from './DiffPanel.tsx';
 import { FlameDiff } from './FlameDiff.tsx';
 import { GraphDiff } from './GraphDiff.tsx';
+import { LinesDiff } from './LinesDiff.tsx';
 import { NoBase } from './NoBase.tsx';
 import { Sides } from './Sides.tsx';
 
@@ -38,7 +39,7 @@ export function ComparePage() {
   const { asOf } = useAsOf();
   const status = useStatus();
   const hasRows = place.view === 'table' || place.view === 'lines';
-  const by = place.view === 'lines' ? 'function,line' : place.by;
+  const by = place.view === 'lines' ? 'function' : place.by;
   const query = { ...diffQuery(place, asOf), by, limit: DIFF_ROWS, share: place.column };
   const diff = useAnswer('/api/v1/diff', query, { enabled: hasRows });
   const graphQuery = { ...diffQuery(place, asOf), nodes: GRAPH_NODES, edges: 2 * GRAPH_NODES };
@@ -112,6 +113,8 @@ export function ComparePage() {
                 <Sides answer={answer} swap={swap} />
                 {answer.base_totals.samples === 0 ? (
                   <NoBase answer={answer} halves={() => go(halvesOf(place, asOf))} />
+                ) : place.view === 'lines' ? (
+                  <LinesDiff rows={answer.rows} query={diffQuery(place, asOf)} place={place} go={go} />
                 ) : (
                   <DiffPanel answer={answer} place={place} go={go} status={status.data} />
                 )}

@@ -18,11 +18,12 @@ export function actionsOfChange(
   const before = { ...place, ...baseOf(place) };
   if (row.function_id != null) {
     const exactly = `^${literal(row.key['function'] ?? '')}$`;
+    const fn = row.function_id;
     actions.push(
       { text: 'Open the function’s page', href: linkTo(FUNCTION, place, {}, row.function_id) },
       { text: 'Open the function’s page before', href: linkTo(FUNCTION, before, {}, row.function_id) },
       { text: 'Compare its call paths', run: () => go({ view: 'flame', focus: exactly, node: '' }) },
-      { text: 'Compare its source lines', run: () => go({ view: 'lines', focus: exactly }) },
+      { text: 'Compare its source lines', run: () => go({ view: 'lines', fn }) },
       { text: 'Drop stacks containing it', run: () => go({ ignore: either(place.ignore, exactly) }) },
     );
   }
