@@ -10,7 +10,7 @@ from storage.errors import DatabaseBusy, DatabaseRefused, NotMigrated, Partition
 from storage.schema import PARTITIONED, chunk, metadata
 
 pytestmark = pytest.mark.integration
-REVISIONS = [f"{number:04}" for number in range(1, 17)]
+REVISIONS = [f"{number:04}" for number in range(1, 18)]
 
 DAY = date(2026, 11, 21)
 

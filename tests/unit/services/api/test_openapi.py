@@ -45,6 +45,7 @@ def test_everything_is_described(description: dict):
             "functions/{function_id}",
             *("callers", "lines", "disassembly", "shared-code", "shared-code/users"),
             *("symbols", "symbols/{key}", "symbols/{key}/{sha256}", "debug-files", "sources", "source"),
+            "source/highlighting",
             *("reprocessings", "data/profiles", "data/captures"),
             *("experiments", "experiments/{name}"),
             *("machines", "machines/{name}", "visits", "campaigns", "campaigns/{name}"),
