@@ -27,7 +27,12 @@ interface Props {
 }
 
 export function LinesDiff({ rows, query, place, go }: Props) {
-  const functions = useMemo(() => rows.filter((row) => row.function_id != null).slice(0, CHOICES), [rows]);
+  const functions = useMemo(() => {
+    const named = rows.filter((row) => row.function_id != null);
+    // Only debug information has lines.
+    const lined = named.filter((row) => row.key['status'] === 'full');
+    return (lined.length > 0 ? lined : named).slice(0, CHOICES);
+  }, [rows]);
   const chosen = place.fn || (functions[0]?.function_id ?? 0);
   // The base's parameters stay as they are.
   const { query: narrowed, had } = withoutFrameFilters(query);
