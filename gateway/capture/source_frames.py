@@ -33,6 +33,8 @@ _MAX_DELAY_NS: Final = 1_000_000
 _COMPLETE: Final = int(capture_pb2.STACK_END_COMPLETE)
 _TOO_DEEP: Final = int(capture_pb2.STACK_END_TOO_DEEP)
 _MAX_PRESCANNED: Final = 4096
+# Instructions of one code object whose frames are remembered.
+_MAX_INSTRUCTIONS: Final = 1024
 
 
 class NativeStack(NamedTuple):
@@ -132,11 +134,14 @@ class SourceFrames:
             return native.frames, walk.end
 
         def frame_of(frame: RawFrame) -> int | None:
-            key = frame.address, frame.instruction
             try:
-                return process.frames[key]
+                return process.frames[frame.address][frame.instruction]
             except KeyError:
-                found = process.frames[key] = self._frame(process, frame)
+                found = self._frame(process, frame)
+                known = process.frames.setdefault(frame.address, {})
+                if len(known) >= _MAX_INSTRUCTIONS:
+                    known.clear()
+                known[frame.instruction] = found
                 return found
 
         stack = merged(native.frames, places, frame_of, keep=self._keep, is_cut=is_cut)

@@ -44,13 +44,10 @@ class _Code(NamedTuple):
     first_line: int
     lines: LineTable
     first_instruction: int
-    frames: dict[int, PythonFrame]
 
 
 # CPython pushes a frame of this code object between a class's __init__ and its caller (3.12 on): it is no call.
 _CLEANUP: Final = "__init__"
-# Frames of one code object that are remembered, one for each instruction seen.
-_MAX_REMEMBERED: Final = 1024
 
 
 class CodeObjects:
@@ -67,6 +64,9 @@ class CodeObjects:
     def __len__(self) -> int:
         return len(self._codes)
 
+    def __contains__(self, address: int) -> bool:
+        return address in self._codes
+
     def learn(self, raw: RawCode) -> bool:
         """Take a copy; False: it is no code object, and a former one at its address is forgotten."""
         code = self._read(raw)
@@ -82,14 +82,8 @@ class CodeObjects:
         code = self._codes.get(address)
         if code is None:
             return None
-        frame = code.frames.get(instruction)
-        if frame is None:
-            if len(code.frames) >= _MAX_REMEMBERED:
-                code.frames.clear()
-            line = code.lines.line(self._offset(code, instruction))
-            frame = PythonFrame(code.function, code.file, line, code.first_line)
-            code.frames[instruction] = frame
-        return frame
+        line = code.lines.line(self._offset(code, instruction))
+        return PythonFrame(code.function, code.file, line, code.first_line)
 
     def is_call(self, frame: PythonFrame) -> bool:
         """Whether it is a frame of the program, not one that CPython inserted."""
@@ -120,7 +114,6 @@ class CodeObjects:
             first_line,
             LineTable(layout.version, raw.table, first_line, is_cut=raw.is_cut),
             raw.address + (layout.code_instructions or 0),
-            {},
         )
 
 

@@ -44,7 +44,7 @@ _FileKey = tuple[tuple[int, int], int, bytes, str]
 
 
 class PythonProcess:
-    """A registered process. `frames`: the capture's frame of each code object and instruction; None: no call."""
+    """A registered process. `frames`: the capture's frames by code object and instruction; None: no call."""
 
     __slots__ = ("codes", "file", "frames", "generation", "path")
 
@@ -54,7 +54,7 @@ class PythonProcess:
         self.generation = generation
         code, text, _ = file.types
         self.codes = CodeObjects(file.layout, ((code + bias) & _ADDRESSES, (text + bias) & _ADDRESSES))
-        self.frames: dict[tuple[int, int], int | None] = {}
+        self.frames: dict[int, dict[int, int | None]] = {}
 
     @property
     def version(self) -> tuple[int, int]:
@@ -152,8 +152,7 @@ class PythonProcesses:
         if process is None or self._kept_bytes >= _CODE_BYTES_KEPT:
             return
         # Another object may lie at the address of a former one.
-        for key in [key for key in process.frames if key[0] == raw.address]:
-            del process.frames[key]
+        process.frames.pop(raw.address, None)
         if process.codes.learn(raw):
             self._kept_bytes += len(raw.name) + len(raw.file) + len(raw.head) + len(raw.table)
         elif process.codes.refused >= _REFUSED and not len(process.codes):
@@ -175,13 +174,9 @@ class PythonProcesses:
             self._reasons["its chain of frames is broken or not in memory"] += 1
             return None
         own = FIRST_OWN_OWNER if process.version >= (3, 12) else 16
-        frames, codes = process.frames, process.codes
+        codes = process.codes
         for frame in raw.frames:
-            if (
-                frame.owner < own
-                and (frame.address, frame.instruction) not in frames
-                and codes.frame(frame.address, frame.instruction) is None
-            ):
+            if frame.owner < own and frame.address not in codes:
                 self._reasons["a code object was not copied, for its budget or because it was gone"] += 1
                 return None
         return process

@@ -25,7 +25,7 @@
 #define NAME_BYTES 256      /* of a str, header included */
 #define FILE_BYTES 384
 #define TABLE_BYTES 4096    /* of a line table */
-#define NEW_CODES 32       /* code objects copied for one sample */
+#define NEW_CODES 64       /* code objects copied for one sample */
 #define PENDING 2          /* exclusive or of a proof: the object is in this sample's list, as in a recursion */
 #define SECOND 1000000000ull
 #define ABSENT 0xffff
