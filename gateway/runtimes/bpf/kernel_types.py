@@ -45,7 +45,7 @@ def member_offsets(data: bytes, wanted: Mapping[str, tuple[str, ...]]) -> dict[t
     """Byte offsets by (structure, member). Raises BadFormat unless all are found."""
     try:
         found = _find(data, wanted)
-    except (struct.error, ValueError) as error:
+    except (struct.error, ValueError, OverflowError) as error:
         raise BadFormat(f"the kernel's types (BTF) are damaged: {error}") from error
     for name, members in wanted.items():
         for member in members:

@@ -61,7 +61,7 @@ def parse_object(data: bytes, section: str) -> BpfObject:
     """Parse an object whose program lies in `section`. Raises BadImage."""
     try:
         return _parse(data, section.encode())
-    except (struct.error, ValueError, IndexError, UnicodeDecodeError) as error:
+    except (struct.error, ValueError, IndexError, StopIteration, OverflowError) as error:
         raise BadImage(f"not an object of clang's BPF target: {error}") from error
 
 
