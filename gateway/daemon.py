@@ -17,14 +17,14 @@ from gateway.machine.kernel_map_cache import KernelMapCache
 from gateway.options import build_parser, settings_of
 from gateway.perf.descriptors import raise_descriptor_limit
 from gateway.privileges.drop_privileges import User, confine, find_user, only_root
-from gateway.runtimes.python.programs import load_programs
+from gateway.runtimes.python.programs import ProgramPool, load_programs
 from gateway.served_visits import ServedVisits
 from gateway.serving.connections import Listener
 from gateway.serving.grpc_environment import set_grpc_environment
 from gateway.serving.listeners import listen, require_private, take_passed
 from gateway.serving.runtime_folder import runtime_folder
 from gateway.serving.socket_activation import SocketActivator, close_queued
-from gateway.settings import Address, OwnProcesses, PassedSockets, Settings, UnixAddress
+from gateway.settings import Address, OwnProcesses, PassedSockets, Settings, SourceFramesMode, UnixAddress
 from gateway.symbols.seen_builds import SeenBuilds
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _run(settings: Settings) -> int:
         settings = replace(settings, listen=tuple(address for address, _ in bound))
         if user is not None:
             _chown_sockets([*bound, *metrics_sockets], user)
-        frame_programs, no_programs = load_programs(settings.limits.max_concurrent + _SPARE_PROGRAMS)
+        frame_programs, no_programs = _frame_programs(settings)
         # From here on the process can gain nothing that sampling does not need.
         capabilities = confine(user)
         folder = resources.enter_context(runtime_folder())
@@ -145,6 +145,13 @@ def _run(settings: Settings) -> int:
             metrics_socket=metrics_sockets[0][1] if metrics_sockets else None,
             extra_metrics=lambda: _capture_metrics(served_visits),
         ).run()
+
+
+def _frame_programs(settings: Settings) -> tuple[ProgramPool | None, str]:
+    """The programs that read source-level frames; None with the reason, for a person."""
+    if settings.source_frames is SourceFramesMode.OFF:
+        return None, "--source-frames is off"
+    return load_programs(settings.limits.max_concurrent + _SPARE_PROGRAMS)
 
 
 def _capture_metrics(served_visits: ServedVisits) -> dict[str, tuple[str, str, float]]:

@@ -141,7 +141,13 @@ class CaptureRunner:
         self._source_frames = (
             None
             if pool is None
-            else SourceFrames(self._packer, resources.images, pool, max_depth=schedule.max_depth, keep=False)
+            else SourceFrames(
+                self._packer,
+                resources.images,
+                pool,
+                max_depth=schedule.max_depth,
+                keep=resources.keep_interpreter,
+            )
         )
         self._recorder = Recorder(
             self._packer,

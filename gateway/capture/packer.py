@@ -25,7 +25,6 @@ FORMAT: Final = 1
 EXACT: Final = 1
 KERNEL: Final = 2
 BY_FRAME_POINTER: Final = 4
-INTERPRETER: Final = 8
 
 _MAX_DISTANCE: Final = (1 << 32) - 1
 # A reader refuses a capture with longer paths or larger offsets (storage/ingest/decode_capture.py). Relative steps can build

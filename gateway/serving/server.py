@@ -24,7 +24,7 @@ from gateway.serving.call_clock import CallClock
 from gateway.serving.malformed_requests import Malformed
 from gateway.serving.service import GatewayService
 from gateway.serving.tls import Certificates
-from gateway.settings import Settings, TcpAddress, UnixAddress
+from gateway.settings import Settings, SourceFramesMode, TcpAddress, UnixAddress
 from gateway.symbols.symbol_service import SymbolService
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def serve(
         settings.names,
         kernel_map_cache,
         frame_programs=frame_programs,
+        keep_interpreter=settings.source_frames is SourceFramesMode.WITH_INTERPRETER,
     )
     symbol_service = SymbolService(settings.sharing, seen_builds, served_visits, resources.kernel_build_id)
     awake, signalled = threading.Event(), threading.Event()
