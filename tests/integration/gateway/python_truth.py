@@ -7,6 +7,7 @@ own line is left out: a sample may be anywhere in it. Every leaf burns CPU time 
 import functools
 import json
 import os
+import pathlib
 import re
 import sys
 import threading
@@ -50,7 +51,7 @@ def inner_generator():
     state("inner_generator")
     total = 0
     for i in range(ROUNDS):
-        total += 1
+        total += i
     yield total
 
 
@@ -111,9 +112,12 @@ def deep_c(depth):
         deep_c_leaf()
 
 
-def native_leaf(data=list(range(60000))):
+NUMBERS = list(range(60000))
+
+
+def native_leaf():
     state("native_leaf")
-    sum(data)
+    sum(NUMBERS)
 
 
 def sub_leaf(match):
@@ -176,9 +180,9 @@ def main(seconds, path):
     else:
         all_paths(until)
         thread.join()
-    with open(path + ".part", "w") as file:
-        json.dump(TRUTH, file)
-    os.rename(path + ".part", path)
+    part = pathlib.Path(path + ".part")
+    part.write_text(json.dumps(TRUTH))
+    part.rename(path)
 
 
 main(float(sys.argv[1]), sys.argv[2])

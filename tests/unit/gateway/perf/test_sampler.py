@@ -48,6 +48,16 @@ class FileSampler(Sampler):
         struct.pack_into("<IHHQQIIQ", memory, mmap.PAGESIZE + head, 9, 2, RECORD, 77, ip, 1, 1, stamp)
         struct.pack_into("<Q", memory, 1024, head + RECORD)
 
+    def write_output(self, ring: int, *, stamp: int, data: bytes) -> None:
+        """A record of a BPF program's event 88."""
+        memory = self._memories[ring]
+        (head,) = struct.unpack_from("<Q", memory, 1024)
+        body = struct.pack("<QQIIQI", 88, 0, 1, 1, stamp, len(data)) + data
+        body += bytes(-len(body) % 8)
+        at = mmap.PAGESIZE + head
+        memory[at : at + 8 + len(body)] = struct.pack("<IHH", 9, 2, 8 + len(body)) + body
+        struct.pack_into("<Q", memory, 1024, head + 8 + len(body))
+
     def tail(self, ring: int) -> int:
         (tail,) = struct.unpack_from("<Q", self._memories[ring], 1032)
         return tail
@@ -269,3 +279,21 @@ class FakeRing:
 
     def close(self) -> None:
         self.is_mapped = False
+
+
+def test_what_a_program_wrote_comes_with_the_next_sample_of_its_ring(sampler: FileSampler):
+    sampler._output_events = frozenset({88})
+    sampler.write_output(0, stamp=11, data=b"frames")
+    sampler.write(0, 10, ip=10)
+    sampler.write(1, 12, ip=12)
+    sampler.write_output(0, stamp=21, data=b"code")
+    seen: dict[int, list[bytes]] = {}
+
+    def consume(record: Record) -> None:
+        assert isinstance(record, Sample)
+        seen[record.ip] = [output.data for output in record.outputs]
+
+    sampler.drain(consume)
+    sampler.write(0, 20, ip=20)
+    sampler.drain(consume)
+    assert seen == {10: [b"frames"], 12: [], 20: [b"code"]}
