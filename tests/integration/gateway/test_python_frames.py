@@ -127,7 +127,7 @@ def judge(truth: dict[str, list[list[object]]], python: list[Line]) -> str:
 @pytest.mark.parametrize("interpreter", interpreters())
 def test_stacks_are_complete_and_right(interpreter: str, pool: ProgramPool, tmp_path: Path):
     stated = tmp_path / "truth"
-    program = subprocess.Popen([interpreter, "-B", str(TRUTH), str(SECONDS + 3), str(stated), "fork"])
+    program = subprocess.Popen([interpreter, "-B", str(TRUTH), str(SECONDS + 8), str(stated), "fork"])
     try:
         time.sleep(1.5)
         taken = capture(pool)
