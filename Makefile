@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STATIC := services/api/static/index.html
 WEB_SOURCES := $(shell find webui -path webui/node_modules -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help setup up web test test-slow test-engines check check-types check-sources format pins proto bundle bundle-check bench-smallest bench-start soak fuzz-elf fuzz-api fuzz-gateway clean
+.PHONY: help setup up web bpf test test-slow test-engines check check-types check-sources format pins proto bundle bundle-check bench-smallest bench-start soak fuzz-elf fuzz-api fuzz-gateway clean
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -40,6 +40,7 @@ check-sources: $(VENV)/.dev
 	$(BIN)/ruff check .
 	PYTHONPATH=.:proto $(BIN)/lint-imports
 	infra/check-generated
+	infra/build-bpf check
 	$(BIN)/python infra/wire.py
 
 format: $(VENV)/.dev ## rewrite the sources in the one format
@@ -51,6 +52,9 @@ pins: $(VENV)/bin/uv ## pin versions and digests of what .venv, images and bundl
 
 proto: $(VENV)/.dev ## regenerate the stubs beside the .proto files
 	infra/generate-proto
+
+bpf: ## compile the gateway's BPF program (clang); the object is committed
+	infra/build-bpf
 
 web: $(STATIC) ## build the web UI into the API's package
 

@@ -17,13 +17,14 @@ from gateway.machine.kernel_map_cache import KernelMapCache
 from gateway.options import build_parser, settings_of
 from gateway.perf.descriptors import raise_descriptor_limit
 from gateway.privileges.drop_privileges import User, confine, find_user, only_root
+from gateway.runtimes.python.programs import ProgramPool, load_programs
 from gateway.served_visits import ServedVisits
 from gateway.serving.connections import Listener
 from gateway.serving.grpc_environment import set_grpc_environment
 from gateway.serving.listeners import listen, require_private, take_passed
 from gateway.serving.runtime_folder import runtime_folder
 from gateway.serving.socket_activation import SocketActivator, close_queued
-from gateway.settings import Address, OwnProcesses, PassedSockets, Settings, UnixAddress
+from gateway.settings import Address, OwnProcesses, PassedSockets, Settings, SourceFramesMode, UnixAddress
 from gateway.symbols.seen_builds import SeenBuilds
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from socket import socket
 
 _FAILED: Final = 1
+# Captures may sample several events at once, each of which uses a BPF program.
+_SPARE_PROGRAMS: Final = 2
 
 _log: Final = logging.getLogger("gateway.daemon")
 
@@ -92,6 +95,7 @@ def _run(settings: Settings) -> int:
         settings = replace(settings, listen=tuple(address for address, _ in bound))
         if user is not None:
             _chown_sockets([*bound, *metrics_sockets], user)
+        frame_programs, no_programs = _frame_programs(settings)
         # From here on the process can gain nothing that sampling does not need.
         capabilities = confine(user)
         folder = resources.enter_context(runtime_folder())
@@ -106,7 +110,13 @@ def _run(settings: Settings) -> int:
 
             try:
                 return serve(
-                    settings, inner, served_visits, seen_builds, kernel_map_cache, ready_pipe=ready_pipe
+                    settings,
+                    inner,
+                    served_visits,
+                    seen_builds,
+                    kernel_map_cache,
+                    frame_programs=frame_programs,
+                    ready_pipe=ready_pipe,
                 )
             except (GatewayError, OSError) as error:
                 print(f"fleetprof-gateway: {error}", file=sys.stderr)  # noqa: T201
@@ -119,6 +129,8 @@ def _run(settings: Settings) -> int:
                 _log.info("answering probes on %s", _bound_address(address, socket))
             fields = {"uid": os.geteuid(), "capabilities": ",".join(each.name for each in capabilities)}
             _log.info("confined", extra={"fields": fields})
+            if no_programs:
+                _log.info("no source-level frames", extra={"fields": {"why": no_programs}})
 
         raise_descriptor_limit()
         listeners = [Listener(socket, path) for (_, socket), path in zip(bound, inner, strict=True)]
@@ -133,6 +145,13 @@ def _run(settings: Settings) -> int:
             metrics_socket=metrics_sockets[0][1] if metrics_sockets else None,
             extra_metrics=lambda: _capture_metrics(served_visits),
         ).run()
+
+
+def _frame_programs(settings: Settings) -> tuple[ProgramPool | None, str]:
+    """The programs that read source-level frames; None with the reason, for a person."""
+    if settings.source_frames is SourceFramesMode.OFF:
+        return None, "--source-frames is off"
+    return load_programs(settings.limits.max_concurrent + _SPARE_PROGRAMS)
 
 
 def _capture_metrics(served_visits: ServedVisits) -> dict[str, tuple[str, str, float]]:

@@ -5,6 +5,7 @@ GatewayError
 ├── AccessDenied       the operator: the gateway lacks a capability (`fleetprof doctor` names it)
 ├── BadImage           no action: a file is invalid; its code has no unwind rules
 ├── FileRefused        no action: a file of another user is not opened, for the given reason; its data is missing
+├── RuntimeUnsupported no action: a program's interpreter is of a kind whose frames are not read; native frames remain
 ├── UnsupportedHost    the operator: this system or kernel cannot be sampled at all
 ├── EventUnavailable   no action: the event cannot be opened here; the capture has the reason
 ├── BadEventName       the caller: no event can have that name
@@ -39,6 +40,10 @@ class BadImage(GatewayError):
 
 class FileRefused(GatewayError):
     """A file that another user owns or chooses is not opened; the text has the reason. No action."""
+
+
+class RuntimeUnsupported(GatewayError):
+    """An interpreter's frames are not read; the text has the reason. Its programs have native frames only."""
 
 
 class UnsupportedHost(GatewayError):

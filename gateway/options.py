@@ -23,6 +23,7 @@ from gateway.settings import (
     PassedSockets,
     Settings,
     Share,
+    SourceFramesMode,
     SymbolSharing,
     Tls,
     parse_address,
@@ -235,6 +236,15 @@ def build_parser() -> argparse.ArgumentParser:
         help="allow an --metrics-listen address that other machines can reach",
     )
     parser.add_argument(
+        "--source-frames",
+        choices=[mode.value for mode in SourceFramesMode],
+        default=SourceFramesMode.ON.value,
+        help=(
+            "read the functions and lines of Python programs by a BPF program, where this machine permits it; "
+            "with-interpreter: keep the interpreter's C functions that run them, too (default: %(default)s)"
+        ),
+    )
+    parser.add_argument(
         "--log-level",
         choices=("debug", "info", "warning", "error"),
         default="info",
@@ -290,6 +300,7 @@ def settings_of(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
         exit_when_idle=options.exit_when_idle,
         user=options.user,
         state_dir=options.state_dir,
+        source_frames=SourceFramesMode(options.source_frames),
         callers=tuple(options.allow_caller),
         sharing=SymbolSharing(Share(options.share_symbols), options.share_max_mib << 20),
         calibration=CalibrationSettings(

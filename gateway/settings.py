@@ -74,6 +74,14 @@ class CalibrationSettings:
     quiet: float = 0.2
 
 
+class SourceFramesMode(Enum):
+    """Whether source-level frames of interpreted programs are read, and with the interpreter's own C frames."""
+
+    ON = "on"
+    WITH_INTERPRETER = "with-interpreter"
+    OFF = "off"
+
+
 @dataclass(frozen=True, slots=True)
 class Tls:
     """PEM files: the gateway's certificate chain and key, and the authority of client certificates."""
@@ -142,6 +150,7 @@ class Settings:
     exit_when_idle: bool = False
     user: str | None = None
     state_dir: Path | None = None
+    source_frames: SourceFramesMode = SourceFramesMode.ON
     names: LabelSettings = NO_LABELS
     metrics_listen: Address | None = None
     """Address of probes and metrics."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from fleetpb import capture_pb2
     from gateway.machine.kernel_map_cache import KernelMapCache
+    from gateway.runtimes.python.programs import ProgramPool
     from gateway.settings import Limits
 
 # Kernel time of a sample with a 16 KiB stack copy, measured as lost throughput of a busy CPU.
@@ -44,11 +45,20 @@ class CaptureResources:
         labels: Mapping[str, str],
         label_sources: LabelSettings = NO_LABELS,
         kernel_map_cache: KernelMapCache | None = None,
+        *,
+        frame_programs: ProgramPool | None = None,
+        keep_interpreter: bool = False,
     ) -> None:
-        """Describe the machine once; nothing stays open. `kernel_map_cache` may hold the previous server's map."""
+        """Describe the machine once; nothing stays open. `kernel_map_cache` may hold the previous server's map.
+
+        `frame_programs` read source-level frames; None: this machine does not permit it. `keep_interpreter`: the
+        interpreter's C frames stay as their callers.
+        """
         self.access: Final = access
         self.limits: Final = limits
         self.images: Final = Images()
+        self.frame_programs: Final = frame_programs if access is Access.MACHINE else None
+        self.keep_interpreter: Final = keep_interpreter
         self.label_sources: Final = LabelSources(label_sources)
         self.images_lock: Final = threading.Lock()
         self.kernel_build_id: Final = read_kernel_build_id()

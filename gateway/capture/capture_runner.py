@@ -17,8 +17,10 @@ from gateway.capture.limits import loss_factor, shared_factor
 from gateway.capture.packer import Packed, Packer, SegmentCounts
 from gateway.capture.quota import Quota
 from gateway.capture.recorder import Recorder
+from gateway.capture.source_frames import SourceFrames
 from gateway.errors import EventUnavailable, PlanRefused
 from gateway.machine.topology import online_cpus
+from gateway.perf.attributes import EventType
 from gateway.perf.descriptors import descriptors_for_events
 from gateway.perf.sampler import MachineSampler, Sampler, Sampling, Totals
 from gateway.perf.thread_sampler import ThreadSampler
@@ -33,9 +35,12 @@ if TYPE_CHECKING:
     from gateway.capture.capture_resources import CaptureResources
     from gateway.capture.limits import PlannedEvent, Schedule
     from gateway.machine.window_metrics import WindowMetrics
+    from gateway.runtimes.python.programs import FrameProgram
 
 PRODUCER: Final = "fleetprof-gateway 0.1.0"
 
+# Types of events at whose samples a BPF program of type perf_event may run.
+_PROGRAM_EVENTS: Final = frozenset({EventType.HARDWARE, EventType.SOFTWARE, EventType.CACHE, EventType.RAW})
 _PROGRESS_S: Final = 1.0
 _NICENESS: Final = -15
 _RESCAN_S: Final = 1.0
@@ -132,6 +137,18 @@ class CaptureRunner:
         self._schedule = schedule
         self._packer = Packer()
         self._walker = Walker(resources.images, max_depth=schedule.max_depth)
+        pool = resources.frame_programs
+        self._source_frames = (
+            None
+            if pool is None
+            else SourceFrames(
+                self._packer,
+                resources.images,
+                pool,
+                max_depth=schedule.max_depth,
+                keep=resources.keep_interpreter,
+            )
+        )
         self._recorder = Recorder(
             self._packer,
             resources.images,
@@ -140,6 +157,7 @@ class CaptureRunner:
             kernel_build_id=resources.kernel_build_id,
             max_depth=schedule.max_depth,
             own_labels=resources.label_sources.of_process,
+            source_frames=self._source_frames,
         )
         self._capture = capture_pb2.Capture(
             visit_id=visit_id, producer=PRODUCER, machine=resources.machine, notes=schedule.changes
@@ -311,9 +329,33 @@ class CaptureRunner:
         return self._open_sampler(sampling)
 
     def _open_sampler(self, sampling: Sampling) -> Sampler:
-        if self._threads is None:
+        if self._threads is not None:
+            return ThreadSampler(sampling, self._cpus, self._threads, user_only=self._resources.own_only)
+        program = self._frame_program(sampling)
+        if program is None:
             return MachineSampler(sampling, self._cpus)
-        return ThreadSampler(sampling, self._cpus, self._threads, user_only=self._resources.own_only)
+        sampler = MachineSampler(sampling, self._cpus, program)
+        if sampler.program_refused:
+            self._capture.notes.append(
+                f"{sampling.event.name}: no source-level frames: a BPF program cannot run at its samples: "
+                f"{sampler.program_refused}"
+            )
+        return sampler
+
+    def _frame_program(self, sampling: Sampling) -> FrameProgram | None:
+        """A program that reads source-level frames for a sampler; None: there is none, or the event runs none."""
+        # Tracepoints take programs of another type; other event sources have no samples in a process.
+        if not (self._source_frames and sampling.stacks and sampling.event.type in _PROGRAM_EVENTS):
+            return None
+        assert self._resources.frame_programs is not None
+        program = self._resources.frame_programs.take()
+        if program is None:
+            self._capture.notes.append(
+                f"{sampling.event.name}: no source-level frames: all programs that read them are in use"
+            )
+            return None
+        program.begin(self._source_frames.capture)
+        return program
 
     def _segment(
         self, planned: PlannedEvent, period: int, thinned_why: str, now: float, sampler: Sampler

@@ -36,6 +36,9 @@ _MAX_KEPT: Final = 1000
 _ZSTD_LEVEL: Final = 9
 KERNEL_SYMBOLS: Final = "kallsyms"
 PERF_MAP: Final = "perf-map"
+PYTHON_SOURCE: Final = "python"
+PYTHON: Final = "[python]"
+"""Path of the image of Python frames."""
 
 
 class Image(NamedTuple):
@@ -52,13 +55,16 @@ UNKNOWN: Final = Image(capture_pb2.Mapping.UNKNOWN)
 
 
 class FrameKey(NamedTuple):
-    """A frame as in FrameTable; `name` only for code without an image."""
+    """A frame as in FrameTable; `name` only for code without an image, the rest only for source-level frames."""
 
     mapping: int
     offset: int
     into_function: int
     flags: int
     name: str = ""
+    file: str = ""
+    line: int = 0
+    first_line: int = 0
 
 
 class GroupKey(NamedTuple):
@@ -233,7 +239,7 @@ class Packer:
             )
 
     def _put_excerpts(self, capture: capture_pb2.Capture, frame_order: list[int]) -> None:
-        named = {index: frame.name for frame, index in self._frames.items() if frame.name}
+        named = {index: frame for frame, index in self._frames.items() if frame.name}
         if not named:
             return
         used: dict[int, set[int]] = defaultdict(set)
@@ -241,17 +247,30 @@ class Packer:
         for segment in self._segments:
             for group, stack in segment.counts:
                 used[group].update(frame for frame in stacks[stack] if frame in named)
-        in_kernel = {index for frame, index in self._frames.items() if frame.name and frame.flags & KERNEL}
+        runtime = self._images.get(Image(capture_pb2.Mapping.ANONYMOUS, PYTHON))
+        sources = {
+            index: PYTHON_SOURCE
+            if frame.mapping == runtime
+            else KERNEL_SYMBOLS
+            if frame.flags & KERNEL
+            else PERF_MAP
+            for index, frame in named.items()
+        }
         for group, frames in sorted(used.items()):
-            for source, its in ((KERNEL_SYMBOLS, frames & in_kernel), (PERF_MAP, frames - in_kernel)):
-                if its:
-                    ordered = sorted(its)
-                    capture.excerpts.add(
-                        group=group,
-                        frame=[frame_order[frame] for frame in ordered],
-                        name=[self.text(named[frame]) for frame in ordered],
-                        source=self.text(source),
-                    )
+            for source in (KERNEL_SYMBOLS, PERF_MAP, PYTHON_SOURCE):
+                ordered = sorted(frame for frame in frames if sources[frame] == source)
+                if not ordered:
+                    continue
+                excerpt = capture.excerpts.add(
+                    group=group,
+                    frame=[frame_order[frame] for frame in ordered],
+                    name=[self.text(named[frame].name) for frame in ordered],
+                    source=self.text(source),
+                )
+                if source == PYTHON_SOURCE:
+                    excerpt.file.extend([self.text(named[frame].file) for frame in ordered])
+                    excerpt.line.extend([named[frame].line for frame in ordered])
+                    excerpt.first_line.extend([named[frame].first_line for frame in ordered])
 
 
 def _shortened(text: str) -> str:

@@ -8,6 +8,8 @@ from fleetpb import capture_pb2
 from gateway.capture.frames import FrameResolver
 from gateway.capture.packer import EXACT, GroupKey
 from gateway.capture.process_table import ProcessTable
+from gateway.capture.source_frames import NativeStack
+from gateway.perf.attributes import REGISTER_SP
 from gateway.perf.records import Exited, Forked, Lost, Mapped, Mode, Renamed, Sample, Throttled, user_ip
 from gateway.process.identity import no_labels
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from gateway.capture.packer import Image, Packer, SegmentCounts
     from gateway.capture.process_table import SampledProcess
+    from gateway.capture.source_frames import SourceFrames
     from gateway.containers.process_environment import Labels
     from gateway.machine.kernel_map import KernelMap
     from gateway.perf.records import Record
@@ -38,8 +41,9 @@ class Recorder:
         kernel_build_id: bytes,
         max_depth: int,
         own_labels: Callable[[int], Labels] = no_labels,
+        source_frames: SourceFrames | None = None,
     ) -> None:
-        """`kernel` is called at the first kernel frame."""
+        """`kernel` is called at the first kernel frame. `source_frames`: None if no program reads them."""
         self._packer = packer
         self._walker = walker
         self._max_depth = max_depth
@@ -47,6 +51,7 @@ class Recorder:
         self._frames = FrameResolver(
             packer, images, walker, kernel, self._processes, kernel_build_id=kernel_build_id
         )
+        self._source_frames = source_frames
         self._drains = 0
         self.lost_records = 0
         self.samples = 0
@@ -66,14 +71,22 @@ class Recorder:
                 self._count(segment, record, flat=flat)
             elif isinstance(record, Mapped):
                 self._count_early(record.pid, self._processes.map(record))
+                if self._source_frames:
+                    self._source_frames.map(record.pid, record.path)
             elif isinstance(record, Forked):
                 if self._processes.fork(record):
                     self._frames.forget(record.pid)
+                if self._source_frames and record.pid != record.parent:
+                    self._source_frames.fork(record.pid, record.parent)
             elif isinstance(record, Exited):
                 self._count_early(record.pid, self._processes.exit(record))
+                if self._source_frames and record.pid == record.tid:
+                    self._source_frames.forget(record.pid)
             elif isinstance(record, Renamed):
                 if self._processes.exec(record):
                     self._frames.forget(record.pid)
+                    if self._source_frames:
+                        self._source_frames.forget(record.pid)
             elif isinstance(record, Lost):
                 self.lost_records += record.records
                 segment.lost_records += record.records
@@ -87,10 +100,14 @@ class Recorder:
         self.count_early()
         self._processes.clear()
         self._frames.close()
+        if self._source_frames:
+            self._source_frames.begin()
 
     def close(self) -> None:
         """Close the files opened for processes; call it at the end."""
         self._frames.close()
+        if self._source_frames:
+            self._source_frames.close()
 
     def notes(self) -> list[str]:
         """Everything that could not be read, as sentences."""
@@ -100,11 +117,15 @@ class Recorder:
                 f"no access to the mappings of {self._processes.denied} processes: the gateway lacks "
                 "CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH"
             )
+        if self._source_frames:
+            notes += self._source_frames.notes()
         return notes + self._frames.notes()
 
     def _count(self, segment: SegmentCounts, sample: Sample, *, flat: bool) -> None:
         self.samples += 1
         process = self._processes.sampled(sample.pid)
+        if self._source_frames:
+            self._source_frames.watch(sample.pid, process.space)
         if process.generated:
             self._frames.refresh_names(sample.pid, process, self._drains)
         frames, end = self._stack(sample, process, flat=flat)
@@ -150,20 +171,33 @@ class Recorder:
         if sample.compat:
             frames.append(self._user_leaf(sample, process, user_ip(sample)))
             return tuple(frames), capture_pb2.STACK_END_NO_UNWIND
-        walk = self._walk(sample, process)
-        frames += self._frames.user_frames(sample.pid, process, walk, self._drains)
-        return tuple(frames), walk.end
+        found = self._source_frames.take(sample) if self._source_frames and sample.outputs else None
+        if found is None:
+            walk = self._walk(sample, process)
+            frames += self._frames.user_frames(sample.pid, process, walk, self._drains)
+            return tuple(frames), walk.end
+        tops: list[int] = []
+        walk = self._walk(sample, process, tops)
+        native = self._frames.user_frames(sample.pid, process, walk, self._drains)
+        stack_pointer = sample.registers[REGISTER_SP]
+        assert self._source_frames is not None
+        user, end = self._source_frames.merge(found, process, NativeStack(walk, tops, stack_pointer, native))
+        return tuple(frames + user), end
 
     def _user_leaf(self, sample: Sample, process: SampledProcess, address: int) -> int:
         return self._frames.user_frame(sample.pid, process, address, self._drains, flags=EXACT)
 
-    def _walk(self, sample: Sample, process: SampledProcess) -> Walk:
+    def _walk(self, sample: Sample, process: SampledProcess, tops: list[int] | None = None) -> Walk:
         pid, space = sample.pid, process.space
-        walk = self._walker.walk(pid, space, sample.registers, sample.stack, sample.stack_bytes)
+        walk = self._walker.walk(pid, space, sample.registers, sample.stack, sample.stack_bytes, tops=tops)
         if walk.end == capture_pb2.STACK_END_NO_MAPPING and self._processes.reread_mappings(
             pid, process, self._drains
         ):
-            walk = self._walker.walk(pid, space, sample.registers, sample.stack, sample.stack_bytes)
+            if tops:
+                tops.clear()
+            walk = self._walker.walk(
+                pid, space, sample.registers, sample.stack, sample.stack_bytes, tops=tops
+            )
         return walk
 
     def _group(self, pid: int, process: SampledProcess) -> int:

@@ -60,6 +60,7 @@ def check_facts(facts: NodeFacts) -> list[Finding]:
         *_capabilities(facts),
         _counters(facts),
         *_where_it_runs(facts),
+        _source_frames(facts),
         *_limits(facts),
         *_files(facts),
         *_clock(facts),
@@ -205,6 +206,18 @@ def _where_it_runs(facts: NodeFacts) -> Iterator[Finding]:
             "all samples of the kernel",
             "boot with lockdown=integrity",
         )
+
+
+def _source_frames(facts: NodeFacts) -> Finding:
+    if not facts.no_source_frames:
+        return Finding("source-level frames", Grade.FINE, "the functions of Python programs can be read")
+    return Finding(
+        "source-level frames",
+        Grade.NOTE,
+        facts.no_source_frames,
+        "functions and lines of Python programs: they show the interpreter's C functions",
+        "docs/runtimes.md lists what they need",
+    )
 
 
 def _limits(facts: NodeFacts) -> Iterator[Finding]:

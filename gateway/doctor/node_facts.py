@@ -18,6 +18,7 @@ from gateway.perf.events import EVENTS, probe
 from gateway.perf.tracefs import MOUNTS
 from gateway.privileges.capabilities import CapabilitySets, own_sets
 from gateway.process.untrusted_file import open_untrusted
+from gateway.runtimes.python.programs import load_programs
 
 _CLOCKSOURCE: Final = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 # PROC_PID_INIT_INO and PROC_USER_INIT_INO, include/linux/proc_ns.h
@@ -68,6 +69,8 @@ class NodeFacts:
     first_user_namespace: bool
     clocksource: str
     clock_kept: bool
+    no_source_frames: str = ""
+    """Why source-level frames cannot be read; "" if they can."""
 
 
 def read_node_facts() -> NodeFacts:
@@ -105,6 +108,7 @@ def read_node_facts() -> NodeFacts:
         first_user_namespace=_link("/proc/self/ns/user") in {_FIRST_USER_NAMESPACE, ""},
         clocksource=_text(_CLOCKSOURCE),
         clock_kept=_clock_kept(),
+        no_source_frames=_no_source_frames(),
     )
 
 
@@ -189,6 +193,14 @@ def _tracefs() -> int:
             return error.errno or errno.EACCES
         return 0
     return errno.ENOENT
+
+
+def _no_source_frames() -> str:
+    """Load a program and free it again."""
+    programs, why = load_programs(1)
+    if programs is not None:
+        programs.close()
+    return why
 
 
 def _clock_kept() -> bool:

@@ -18,6 +18,11 @@ IOC_ENABLE: Final = 0x2400
 IOC_DISABLE: Final = 0x2401
 IOC_PERIOD: Final = 0x40082404
 IOC_SET_OUTPUT: Final = 0x2405
+IOC_ID: Final = 0x80082407
+IOC_SET_BPF: Final = 0x40042408
+
+SOFTWARE_DUMMY: Final = 9
+SOFTWARE_BPF_OUTPUT: Final = 10
 
 # ax bx cx dx si di bp sp ip flags cs ss r8…r15: what a DWARF unwinder needs, 20 values
 # (arch/x86/include/uapi/asm/perf_regs.h; ds, es, fs and gs are left out).
@@ -49,8 +54,10 @@ class SampleType(IntFlag):
     TID = 1 << 1
     TIME = 1 << 2
     CALLCHAIN = 1 << 5
+    RAW = 1 << 10
     REGS_USER = 1 << 12
     STACK_USER = 1 << 13
+    IDENTIFIER = 1 << 16
 
 
 class ReadFormat(IntFlag):

@@ -1,8 +1,9 @@
 """Records of the perf ring: bytes in, values out (perf_event_open(2), "MMAP layout").
 
-Strategy: a record's type selects its parser. All events are opened with the same sample type, except as `SampleLayout`
-says, and with `sample_id_all`, so each record that is not a sample ends in (pid, tid, time). Unneeded types give None.
-Nothing is copied: a sample's stack is a view of the ring and ends with it.
+Strategy: a record's type selects its parser. All events of a ring are opened with sample types that begin with the same
+fields (identifier, ip, tid, time), and with `sample_id_all`, so each record that is not a sample ends in (pid, tid, time,
+identifier). The identifier says which event wrote a sample: a BPF program's output event writes samples, too. Unneeded
+types give None. A sample's stack is not copied: it is a view of the ring and ends with it.
 """
 
 import struct
@@ -23,6 +24,16 @@ class Mode(IntEnum):
     GUEST_USER = 5
 
 
+class Output(NamedTuple):
+    """What a BPF program wrote into the ring about the current thread."""
+
+    pid: int
+    tid: int
+    time: int
+    data: bytes
+    """A copy, with up to seven bytes of padding behind it."""
+
+
 class Sample(NamedTuple):
     """One sample. `kernel` is innermost first; `registers` is empty without a user part."""
 
@@ -39,6 +50,8 @@ class Sample(NamedTuple):
     """Copied part of the user stack from its pointer up, as 8-byte words."""
     stack_bytes: int
     """Number of valid bytes in it."""
+    outputs: tuple[Output, ...] = ()
+    """What BPF programs wrote into the ring since the sample before: this one's, unless samples were lost."""
 
 
 class Mapped(NamedTuple):
@@ -110,15 +123,18 @@ _ABI_32: Final = 1
 
 _header: Final = struct.Struct("<IHH").unpack_from
 _sample_start: Final = struct.Struct("<QIIQ").unpack_from
+_half: Final = struct.Struct("<I").unpack_from
 _word: Final = struct.Struct("<Q").unpack_from
 _registers: Final = struct.Struct(f"<{USER_REGISTER_COUNT}Q").unpack_from
 _mmap2: Final = struct.Struct("<IIQQQIIQQII").unpack_from
 _pair: Final = struct.Struct("<II").unpack_from
 _fork: Final = struct.Struct("<IIIIQ").unpack_from
 
-_SAMPLE_ID_BYTES: Final = 16
-_SAMPLE_TIME_AT: Final = 24
-_CHAIN_AT: Final = 32
+_SAMPLE_ID_BYTES: Final = 24
+_IDENTIFIER_AT: Final = 8
+_SAMPLE_AT: Final = 16
+_SAMPLE_TIME_AT: Final = 32
+_CHAIN_AT: Final = 40
 # perf_callchain_context: the chain holds markers between parts; all lie above this.
 _CONTEXT_MAX: Final = (1 << 64) - 4095
 _NO_STACK: Final = memoryview(b"").cast("Q")
@@ -127,14 +143,15 @@ _DELETED: Final = " (deleted)"
 
 # Plain numbers: `&` of an enum's flags costs a microsecond for every record.
 _CALLCHAIN: Final = int(SampleType.CALLCHAIN)
-FLAT: Final = int(SampleType.IP | SampleType.TID | SampleType.TIME)
+FLAT: Final = int(SampleType.IDENTIFIER | SampleType.IP | SampleType.TID | SampleType.TIME)
+OUTPUT: Final = FLAT | int(SampleType.RAW)
 STACKS: Final = FLAT | int(SampleType.CALLCHAIN | SampleType.REGS_USER | SampleType.STACK_USER)
 
 
 def time_of(record: memoryview) -> int:
     """Time of the record, ns of the event's clock; 0 for one that is too short."""
     kind, _, size = _header(record)
-    at = _SAMPLE_TIME_AT if kind == _SAMPLE else size - 8
+    at = _SAMPLE_TIME_AT if kind == _SAMPLE else size - 16
     try:
         time: int = _word(record, at)[0]
     except struct.error:
@@ -154,7 +171,7 @@ def _parse(record: memoryview, layout: int) -> Record | None:
     kind, misc, size = _header(record)
     if kind == _SAMPLE:
         return _parse_stacks(record, misc) if layout & _CALLCHAIN else _parse_flat(record, misc)
-    time: int = _word(record, size - 8)[0]
+    time: int = _word(record, size - 16)[0]
     if kind == _MMAP2:
         return _parse_mapped(record, size, time)
     if kind == _FORK:
@@ -173,14 +190,33 @@ def _parse(record: memoryview, layout: int) -> Record | None:
     return None
 
 
+def identifier_of(record: memoryview) -> int:
+    """The identifier of the event that wrote a sample; 0: the record is no sample."""
+    if _header(record)[0] != _SAMPLE or len(record) < _SAMPLE_AT:
+        return 0
+    identifier: int = _word(record, _IDENTIFIER_AT)[0]
+    return identifier
+
+
+def parse_output(record: memoryview) -> Output | None:
+    """Parse a sample of a BPF program's output event; None for a damaged one."""
+    try:
+        _, pid, tid, time = _sample_start(record, _SAMPLE_AT)
+        size: int = _half(record, _CHAIN_AT)[0]
+    except struct.error:
+        return None
+    data = record[_CHAIN_AT + 4 : _CHAIN_AT + 4 + size]
+    return Output(pid, tid, time, bytes(data)) if len(data) == size else None
+
+
 def _parse_flat(record: memoryview, misc: int) -> Sample:
-    ip, pid, tid, time = _sample_start(record, 8)
+    ip, pid, tid, time = _sample_start(record, _SAMPLE_AT)
     mode = misc & _MODE_MASK
     return Sample(pid, tid, time, mode, ip, (ip,) if mode == Mode.KERNEL else (), (), False, _NO_STACK, 0)
 
 
 def _parse_stacks(record: memoryview, misc: int) -> Sample:
-    ip, pid, tid, time = _sample_start(record, 8)
+    ip, pid, tid, time = _sample_start(record, _SAMPLE_AT)
     length = _word(record, _CHAIN_AT)[0]
     at = _CHAIN_AT + 8
     kernel: tuple[int, ...] = ()

@@ -14,14 +14,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fcntl import ioctl
 from operator import itemgetter
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 from gateway.errors import EventUnavailable
 from gateway.perf.attributes import (
     IOC_DISABLE,
     IOC_ENABLE,
+    IOC_ID,
     IOC_PERIOD,
+    IOC_SET_BPF,
+    IOC_SET_OUTPUT,
     KERNEL_STACK_DEPTH,
+    SOFTWARE_BPF_OUTPUT,
     USER_REGISTERS,
     Attributes,
     EventType,
@@ -30,7 +34,18 @@ from gateway.perf.attributes import (
     open_event,
 )
 from gateway.perf.events import NANOSECONDS, Event, support_of, unavailable
-from gateway.perf.records import FLAT, STACKS, Record, parse, time_of
+from gateway.perf.records import (
+    FLAT,
+    OUTPUT,
+    STACKS,
+    Output,
+    Record,
+    Sample,
+    identifier_of,
+    parse,
+    parse_output,
+    time_of,
+)
 from gateway.perf.ring import Ring
 
 # At 99 Hz with 16 KiB stacks a busy CPU fills 1 MiB in 0.6 s: it is drained every 0.3 s, one of 2 MiB every 0.5 s.
@@ -145,6 +160,23 @@ class Sampling:
         return sample * 1e9 / (self.period * pace)
 
 
+class Program(Protocol):
+    """A loaded BPF program that writes records about the current thread right before each sample."""
+
+    @property
+    def descriptor(self) -> int:
+        """Of the program."""
+
+    def set_output(self, cpu: int, descriptor: int) -> None:
+        """Use an opened output event for what it writes on a CPU. Raises OSError."""
+
+    def clear_output(self, cpu: int) -> None:
+        """Let go of the event."""
+
+    def release(self) -> None:
+        """The sampler has ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class Totals:
     """The kernel's totals of an event since it was opened.
@@ -179,6 +211,9 @@ class Sampler(ABC):
         self._seen: list[int] = []
         self._rate_at = 0.0
         self._bytes_per_s: float | None = None
+        self._output_events: frozenset[int] = frozenset()
+        """Identifiers of the events through which a BPF program writes into the rings."""
+        self._written: dict[Ring, list[Output]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -228,9 +263,14 @@ class Sampler(ABC):
                 latest = max(latest, stamp)
                 batch.append((latest, ring, position, record))
         batch.sort(key=itemgetter(0))
+        output_events, written = self._output_events, self._written
         for _, ring, position, record in batch:
-            value = parse(record, self._layout)
-            if value is not None:
+            if output_events and identifier_of(record) in output_events:
+                if (made := parse_output(record)) is not None:
+                    written.setdefault(ring, []).append(made)
+            elif (value := parse(record, self._layout)) is not None:
+                if written and isinstance(value, Sample) and (its := written.pop(ring, None)):
+                    value = value._replace(outputs=tuple(its))
                 consume(value)
             ring.release(position)
         self._update_rate(time.monotonic())
@@ -300,11 +340,15 @@ class Sampler(ABC):
 class MachineSampler(Sampler):
     """Samples everything on the given CPUs: needs CAP_PERFMON, or kernel.perf_event_paranoid ≤ 0."""
 
-    def __init__(self, sampling: Sampling, cpus: Sequence[int]) -> None:
-        """Open and map; raises EventUnavailable with nothing left open."""
+    def __init__(self, sampling: Sampling, cpus: Sequence[int], program: Program | None = None) -> None:
+        """Open and map; raises EventUnavailable with nothing left open. `program` runs at each sample."""
         super().__init__(sampling, cpus)
         self._attributes = sampling.attributes()
         self._events: list[int] = []
+        self.program_refused = ""
+        """Why the program does not run, if there is one."""
+        if program is not None:
+            self._resources.callback(program.release)
         try:
             for cpu in self.cpus:
                 self._events.append(self._open(self._attributes, pid=-1, cpu=cpu))
@@ -315,6 +359,35 @@ class MachineSampler(Sampler):
         except EventUnavailable:
             self.close()
             raise
+        if program is not None:
+            try:
+                self._attach(program)
+            except OSError as error:
+                self.program_refused = f"{error.strerror}"
+
+    def _attach(self, program: Program) -> None:
+        """Run the program at each sample, with an output event per CPU whose records go to the CPU's ring."""
+        identifiers = set()
+        for cpu, event in zip(self.cpus, self._events, strict=True):
+            output = self._open(self._output_attributes(), pid=-1, cpu=cpu)
+            ioctl(output, IOC_SET_OUTPUT, event)
+            program.set_output(cpu, output)
+            self._resources.callback(program.clear_output, cpu)
+            identifiers.add(_identifier(output))
+            ioctl(event, IOC_SET_BPF, program.descriptor)
+        self._output_events = frozenset(identifiers)
+
+    def _output_attributes(self) -> Attributes:
+        """The event that bpf_perf_event_output writes to; a ring's events must use the same clock."""
+        return Attributes(
+            type=EventType.SOFTWARE,
+            config=SOFTWARE_BPF_OUTPUT,
+            sample_period=1,
+            sample_type=OUTPUT,
+            flags=Flag.SAMPLE_ID_ALL | Flag.WATERMARK | Flag.USE_CLOCKID,
+            wakeup_watermark=self._attributes.wakeup_watermark,
+            clockid=self._attributes.clockid,
+        )
 
     def descriptors(self) -> Iterable[int]:
         """One per CPU."""
@@ -328,6 +401,13 @@ class MachineSampler(Sampler):
             sum(one.enabled_ns for one in readings),
             sum(one.running_ns for one in readings),
         )
+
+
+def _identifier(descriptor: int) -> int:
+    """The number by which samples name their event (PERF_SAMPLE_IDENTIFIER)."""
+    buffer = bytearray(8)
+    ioctl(descriptor, IOC_ID, buffer)
+    return int.from_bytes(buffer, "little")
 
 
 def read_totals(descriptor: int) -> Totals:

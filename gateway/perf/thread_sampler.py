@@ -12,13 +12,20 @@ from fcntl import ioctl
 from typing import Final
 
 from gateway.errors import EventUnavailable
-from gateway.perf.attributes import IOC_ENABLE, IOC_SET_OUTPUT, Attributes, EventType, Flag, ReadFormat
+from gateway.perf.attributes import (
+    IOC_ENABLE,
+    IOC_SET_OUTPUT,
+    SOFTWARE_DUMMY,
+    Attributes,
+    EventType,
+    Flag,
+    ReadFormat,
+)
 from gateway.perf.descriptors import raise_descriptor_limit
 from gateway.perf.events import probe, unavailable
 from gateway.perf.records import Exited, Forked, Record
 from gateway.perf.sampler import Sampler, Sampling, Totals, read_totals
 
-_SOFTWARE_DUMMY: Final = 9
 # Descriptors left for sockets, images and the rest of the process.
 _SPARE_DESCRIPTORS: Final = 200
 # The thread has ended, or belongs to another user.
@@ -124,7 +131,7 @@ class ThreadSampler(Sampler):
         """An event that never fires and only owns the ring; it must use the same clock."""
         attributes = Attributes(
             type=EventType.SOFTWARE,
-            config=_SOFTWARE_DUMMY,
+            config=SOFTWARE_DUMMY,
             sample_type=self._attributes.sample_type,
             read_format=ReadFormat.LOST,
             wakeup_watermark=self._attributes.wakeup_watermark,

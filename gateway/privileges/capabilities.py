@@ -59,7 +59,13 @@ IPC_LOCK: Final = Capability(
     "samples of high rates on busy CPUs: rings have only 512 KiB if kernel.perf_event_mlock_kb and "
     "RLIMIT_MEMLOCK permit no more",
 )
-NEEDED: Final = (PERFMON, SYS_PTRACE, CHECKPOINT_RESTORE, SYSLOG, DAC_READ_SEARCH, IPC_LOCK)
+BPF: Final = Capability(
+    "CAP_BPF",
+    39,
+    "loads the programs that read the frames of interpreters, and tells them of processes",
+    "source-level frames of Python programs: they show the interpreter's C functions",
+)
+NEEDED: Final = (PERFMON, SYS_PTRACE, CHECKPOINT_RESTORE, SYSLOG, DAC_READ_SEARCH, IPC_LOCK, BPF)
 """The capabilities that the gateway keeps if it is started with them."""
 
 SYS_NICE: Final = Capability(

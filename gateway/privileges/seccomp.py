@@ -22,7 +22,6 @@ REFUSED: Final = {
     "process_mrelease": 448, "pidfd_getfd": 438, "kcmp": 312, "migrate_pages": 256, "move_pages": 279,
     # Loading code into the kernel.
     "init_module": 175, "finit_module": 313, "delete_module": 176, "kexec_load": 246, "kexec_file_load": 320,
-    "bpf": 321,
     # Changing the view of the machine.
     "mount": 165, "umount2": 166, "pivot_root": 155, "chroot": 161, "open_tree": 428, "move_mount": 429,
     "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "mount_setattr": 442, "open_tree_attr": 467,
@@ -37,6 +36,9 @@ REFUSED: Final = {
     "settimeofday": 164, "clock_settime": 227, "sethostname": 170, "setdomainname": 171, "quotactl": 179,
     "quotactl_fd": 443, "vhangup": 153,
 }  # fmt: skip
+# Of bpf(2) only commands for the maps of programs loaded before: update, delete, next key (include/uapi/linux/bpf.h).
+_BPF: Final = 321
+_BPF_PERMITTED: Final = (2, 3, 4)
 _CLONE: Final = 56
 _CLONE3: Final = 435
 # include/uapi/linux/sched.h: CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
@@ -65,10 +67,13 @@ class _Program(ctypes.Structure):
 def build_filter() -> bytes:
     """Instructions (struct sock_filter): EPERM for `REFUSED`, new namespaces, and calls with i386's and x32's numbers.
 
+    Of bpf(2), whose first argument is the command, `_BPF_PERMITTED` passes.
+
     clone3's flags lie in memory that a filter cannot read: it gets ENOSYS, on which C libraries fall back to clone.
     """
     count = len(REFUSED)
-    allow, refuse, unknown = count + 8, count + 9, count + 10
+    clone = count + 5 + 1 + len(_BPF_PERMITTED) + 2
+    allow, refuse, unknown = clone + 3, clone + 4, clone + 5
     program = bytearray()
 
     def put(code: int, value: int, yes: int | None = None, no: int | None = None) -> None:
@@ -85,6 +90,11 @@ def build_filter() -> bytes:
     for number in REFUSED.values():
         put(_EQUAL, number, yes=refuse)
     put(_EQUAL, _CLONE3, yes=unknown)
+    put(_EQUAL, _BPF, no=clone)
+    put(_LOAD, _FIRST_ARGUMENT)
+    for command in _BPF_PERMITTED:
+        put(_EQUAL, command, yes=allow)
+    put(_ANY_BIT, 0, no=refuse)  # always
     put(_EQUAL, _CLONE, no=allow)
     put(_LOAD, _FIRST_ARGUMENT)
     put(_ANY_BIT, _NEW_NAMESPACES, yes=refuse)

@@ -88,6 +88,11 @@ class Image:
         return self.rules.why
 
     @property
+    def layout(self) -> ElfLayout | None:
+        """Its headers; None if it is no readable ELF file of this machine."""
+        return self._layout
+
+    @property
     def is_elf(self) -> bool:
         """Whether it is a readable ELF file of this machine."""
         return self._layout is not None

@@ -77,12 +77,20 @@ class Walker:
         self.stacks_walked = 0
 
     def walk(
-        self, pid: int, space: AddressSpace, regs: tuple[int, ...], stack: memoryview[int], size: int
+        self,
+        pid: int,
+        space: AddressSpace,
+        regs: tuple[int, ...],
+        stack: memoryview[int],
+        size: int,
+        *,
+        tops: list[int] | None = None,
     ) -> Walk:
         """Walk the stack of a 64-bit process.
 
         `regs` are the 20 registers of PERF_SAMPLE_REGS_USER in the kernel's order, `stack` the copied
-        memory from rsp on, cast to 'Q', of which `size` bytes are valid.
+        memory from rsp on, cast to 'Q', of which `size` bytes are valid. `tops` gets for each frame the words from
+        rsp to where it begins.
 
         This is one loop, with all rules in it and every value in a local variable: a frame costs 0.35 µs
         here, and a call that takes and returns this state 0.1 µs alone. Positions on the stack are indexes
@@ -115,11 +123,15 @@ class Walker:
                 distance = rbp - origin
                 if distance & 7:
                     append(ip)
+                    if tops is not None:
+                        tops.append(top)
                     end = _BAD_STACK
                     break
                 caller = (distance >> 3) + cfa
             elif kind == NO_ENTRY:
                 append(ip)
+                if tops is not None:
+                    tops.append(top)
                 if not back and cfa >= 0 and top < limit:
                     known_words = self._code.words_to_caller(
                         pid, space, ip, rbp, stack[top : min(top + 2, limit)]
@@ -158,6 +170,8 @@ class Walker:
                 continue
             elif kind == GENERAL:
                 append(ip)
+                if tops is not None:
+                    tops.append(top)
                 assert unusual is not None
                 known_registers = None if back else registers
                 if rbx_at >= 0:
@@ -175,6 +189,8 @@ class Walker:
                 continue
             elif kind == SIGNAL:
                 append(ip)
+                if tops is not None:
+                    tops.append(top)
                 if top + _SIGNAL_FRAME_WORDS > limit:
                     end = _TRUNCATED
                     break
@@ -188,6 +204,8 @@ class Walker:
                 if distance & 7 or not 0 <= distance >> 3 <= limit:
                     # The handler ran on its own stack (sigaltstack); the other was not copied.
                     append(ip)
+                    if tops is not None:
+                        tops.append(top)
                     end = _TRUNCATED
                     break
                 top = distance >> 3
@@ -196,12 +214,18 @@ class Walker:
                 end = _NO_MAPPING
                 if not back:
                     append(ip)  # the interrupted address, wherever it is; a return address there is bogus
+                    if tops is not None:
+                        tops.append(top)
                 break
             else:
                 append(ip)
+                if tops is not None:
+                    tops.append(top)
                 end = _COMPLETE if kind == OUTERMOST else _NO_UNWIND
                 break
             append(ip)
+            if tops is not None:
+                tops.append(top)
             if caller <= top:
                 end = _BAD_STACK
                 break

@@ -24,7 +24,7 @@ from gateway.serving.call_clock import CallClock
 from gateway.serving.malformed_requests import Malformed
 from gateway.serving.service import GatewayService
 from gateway.serving.tls import Certificates
-from gateway.settings import Settings, TcpAddress, UnixAddress
+from gateway.settings import Settings, SourceFramesMode, TcpAddress, UnixAddress
 from gateway.symbols.symbol_service import SymbolService
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gateway.machine.kernel_map_cache import KernelMapCache
+    from gateway.runtimes.python.programs import ProgramPool
     from gateway.served_visits import ServedVisits
     from gateway.symbols.seen_builds import SeenBuilds
 
@@ -59,6 +60,7 @@ def serve(
     seen_builds: SeenBuilds,
     kernel_map_cache: KernelMapCache,
     *,
+    frame_programs: ProgramPool | None = None,
     ready_pipe: int,
     connection_age_s: float = _CONNECTION_AGE_S,
 ) -> int:
@@ -73,12 +75,16 @@ def serve(
     limit_data(settings.limits)
     names = os.uname()
     require_supported(names.sysname, names.release, names.machine)
+    if frame_programs is not None:
+        frame_programs.clear_processes()
     resources = CaptureResources(
         find_access(settings.own_processes),
         settings.limits,
         dict(settings.labels),
         settings.names,
         kernel_map_cache,
+        frame_programs=frame_programs,
+        keep_interpreter=settings.source_frames is SourceFramesMode.WITH_INTERPRETER,
     )
     symbol_service = SymbolService(settings.sharing, seen_builds, served_visits, resources.kernel_build_id)
     awake, signalled = threading.Event(), threading.Event()

@@ -65,7 +65,7 @@ def freeze(python: Path, work: Path, epoch: int) -> Path:
     ]
     command += ["--name", PROGRAM, "--paths", ROOT, "--paths", ROOT / "proto"]
     # Imported when they are first needed, by functions; and by compiled code, which no analysis sees into.
-    command += ["--collect-submodules", "gateway", "--optimize", "1"]
+    command += ["--collect-submodules", "gateway", "--collect-data", "gateway", "--optimize", "1"]
     command += [word for module in _imported(python) for word in ("--hidden-import", module)]
     command += [word for module in _UNWANTED for word in ("--exclude-module", module)]
     command += ["--distpath", work / "dist", "--workpath", work / "build", "--specpath", work / "build"]

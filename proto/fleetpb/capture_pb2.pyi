@@ -451,16 +451,22 @@ class SystemState(_message.Message):
     def __init__(self, utilisation: _Optional[float] = ..., load: _Optional[_Iterable[float]] = ..., pressure: _Optional[_Mapping[str, float]] = ..., memory_available_bytes: _Optional[int] = ..., governor: _Optional[str] = ..., min_mhz: _Optional[float] = ..., max_mhz: _Optional[float] = ..., modules: _Optional[_Mapping[str, str]] = ..., pressure_full: _Optional[_Mapping[str, float]] = ..., stalled_us: _Optional[_Mapping[str, int]] = ..., tasks_runnable: _Optional[int] = ..., tasks: _Optional[int] = ..., swap_used_bytes: _Optional[int] = ..., memory_available_before_bytes: _Optional[int] = ...) -> None: ...
 
 class SymbolExcerpt(_message.Message):
-    __slots__ = ("group", "frame", "name", "source")
+    __slots__ = ("group", "frame", "name", "source", "file", "line", "first_line")
     GROUP_FIELD_NUMBER: _ClassVar[int]
     FRAME_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
+    FILE_FIELD_NUMBER: _ClassVar[int]
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    FIRST_LINE_FIELD_NUMBER: _ClassVar[int]
     group: int
     frame: _containers.RepeatedScalarFieldContainer[int]
     name: _containers.RepeatedScalarFieldContainer[int]
     source: int
-    def __init__(self, group: _Optional[int] = ..., frame: _Optional[_Iterable[int]] = ..., name: _Optional[_Iterable[int]] = ..., source: _Optional[int] = ...) -> None: ...
+    file: _containers.RepeatedScalarFieldContainer[int]
+    line: _containers.RepeatedScalarFieldContainer[int]
+    first_line: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, group: _Optional[int] = ..., frame: _Optional[_Iterable[int]] = ..., name: _Optional[_Iterable[int]] = ..., source: _Optional[int] = ..., file: _Optional[_Iterable[int]] = ..., line: _Optional[_Iterable[int]] = ..., first_line: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class OwnCost(_message.Message):
     __slots__ = ("cpu_ms", "peak_rss_kib", "ring_bytes", "unwind_entries", "stacks_walked")

@@ -148,7 +148,11 @@ def _check(capture: capture_pb2.Capture) -> None:
         _require(excerpt.group < len(capture.groups), "an excerpt's group is out of range")
         _require(len(excerpt.frame) == len(excerpt.name), "excerpt columns differ in length")
         _Within(n, "a frame of an excerpt is out of range").check(excerpt.frame)
-        texts.check_few((*excerpt.name, excerpt.source))
+        texts.check_few((*excerpt.name, *excerpt.file, excerpt.source))
+        for column in (excerpt.file, excerpt.line, excerpt.first_line):
+            _require(len(column) in {0, len(excerpt.frame)}, "excerpt columns differ in length")
+        lines = max((*excerpt.line, *excerpt.first_line), default=0)
+        _require(lines < 1 << 31, "a line of an excerpt is implausible")
     cpus = [usage.cpu for usage in capture.cpus]
     _require(max(cpus, default=0) < _MAX_ITEMS, "a CPU number is implausible")
     _require(len(set(cpus)) == len(cpus), "a CPU is listed twice")

@@ -53,12 +53,15 @@ class CallTable:
         self._status[positions] = status
         self._pieces.append(_Piece(positions, depth, numbers[entries], lines[entries]))
 
-    def add_single(self, positions: Indexes, functions: Sequence[FunctionName]) -> None:
-        """One function without a line for each of the positions."""
+    def add_single(
+        self, positions: Indexes, functions: Sequence[FunctionName], lines: Sequence[int] | None = None
+    ) -> None:
+        """One function for each of the positions, and the line that executes in it; None: no lines are known."""
         numbers = np.array([self._number(function) for function in functions], np.int64)
         self._status[positions] = [function.status for function in functions]
         ones = np.ones(len(positions), np.int64)
-        self._pieces.append(_Piece(positions, ones, numbers, np.zeros(len(positions), np.int64)))
+        line = np.zeros(len(positions), np.int64) if lines is None else np.array(lines, np.int64)
+        self._pieces.append(_Piece(positions, ones, numbers, line))
 
     def _number(self, function: FunctionName) -> int:
         return self._functions.setdefault(function, len(self._functions))

@@ -5,6 +5,7 @@ rendered by its binary and position, so that all samples of one nameless functio
 
     named by debug data           inlined calls innermost first, then the function itself
     named by symbols, perf map    the function; from a perf map also file and first line, if present
+    read in a language runtime    the function with file and line, as a function of [python]
     nameless, in a known image    lib.so+0x1234: the function's start by the unwind table, else the address itself
     code without a file           [jit]
     no image                      [unknown]
@@ -12,7 +13,7 @@ rendered by its binary and position, so that all samples of one nameless functio
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +37,10 @@ log = logging.getLogger(__name__)
 
 KERNEL: Final = "[kernel]"
 """Path of the kernel's mappings; code generated at run time (BPF) is anonymous, with names."""
+PYTHON: Final = "[python]"
+"""Path of the mappings of Python frames, and the binary of their functions."""
+SOURCE_LEVEL: Final = {"python": PYTHON}
+"""Binary of the functions by the source of an excerpt, if it states files and lines."""
 EXACT: Final = 1
 """Bit of FrameTable.flags: the pointer is of the instruction itself."""
 
@@ -108,12 +113,12 @@ class Resolver:
                 rest = positions
                 nameless = [JIT if at.kind == capture_pb2.Mapping.ANONYMOUS else UNKNOWN] * len(rest)
                 where = KERNEL if capture.strings[at.path] == KERNEL else JIT.binary_name
+            found = [
+                given[frame].function(where) if frame in given else name
+                for frame, name in zip(rest.tolist(), nameless, strict=True)
+            ]
             calls.add_single(
-                rest,
-                [
-                    _given(given[frame], where) if frame in given else name
-                    for frame, name in zip(rest.tolist(), nameless, strict=True)
-                ],
+                rest, found, [given[frame].line if frame in given else 0 for frame in rest.tolist()]
             )
         return replace(calls.finish(), binaries=tuple(reports.values()))
 
@@ -137,15 +142,31 @@ def _add_named(calls: CallTable, image: Image, binary: str, positions: Indexes, 
     return positions[~named]
 
 
-def _given(name: str, where: str) -> FunctionName:
-    """A function named by the machine itself. Kernel names are used unchanged.
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What the machine itself says of a frame."""
 
-    Code made from a source file is shown with that file: else `run` of a hundred scripts would be one name.
-    """
-    read = JitName(name) if where == KERNEL else parse(name)
-    return FunctionName(
-        read.name, read.name, read.file, read.file or where, Status.SYMTAB, start_line=read.line
-    )
+    name: str
+    source: str
+    file: str = ""
+    line: int = 0
+    first_line: int = 0
+
+    def function(self, where: str) -> FunctionName:
+        """The function; `where` is the binary of names without a file.
+
+        Kernel names are used unchanged. Code made from a source file is shown with that file: else `run` of a hundred
+        scripts would be one name.
+        """
+        binary = SOURCE_LEVEL.get(self.source)
+        if binary is not None:
+            return FunctionName(
+                self.name, self.name, self.file, binary, Status.FULL, start_line=self.first_line
+            )
+        read = JitName(self.name) if where == KERNEL else parse(self.name)
+        return FunctionName(
+            read.name, read.name, read.file, read.file or where, Status.SYMTAB, start_line=read.line
+        )
 
 
 def _nameless(identity: ImageIdentity, start: int) -> FunctionName:
@@ -170,11 +191,22 @@ def _by_mapping(mapping: Indexes) -> Iterator[tuple[int, Indexes]]:
         yield index, order[start:end]
 
 
-def _names_in(capture: capture_pb2.Capture) -> dict[int, str]:
-    """Names of frames that only the machine can provide: from perf maps, of BPF programs."""
-    return {
-        frame: capture.strings[text]
-        for excerpt in capture.excerpts
-        for frame, text in zip(excerpt.frame, excerpt.name, strict=True)
-        if capture.strings[text]
-    }
+def _names_in(capture: capture_pb2.Capture) -> dict[int, _Given]:
+    """Names of frames that only the machine can provide: from perf maps and runtimes, of BPF programs."""
+    strings = capture.strings
+    found = {}
+    for excerpt in capture.excerpts:
+        source = strings[excerpt.source]
+        nothing = [0] * len(excerpt.frame)
+        columns = zip(
+            excerpt.frame,
+            excerpt.name,
+            excerpt.file or nothing,
+            excerpt.line or nothing,
+            excerpt.first_line or nothing,
+            strict=True,
+        )
+        for frame, name, file, line, first_line in columns:
+            if strings[name]:
+                found[frame] = _Given(strings[name], source, strings[file], line, first_line)
+    return found

@@ -18,8 +18,8 @@ def sound_records() -> list[bytes]:
         body += bytes(-len(body) % 8)
         return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
 
-    who = struct.pack("<IIQ", 100, 101, 123_456_789)
-    head = struct.pack("<QIIQ", 0xABC, 100, 101, 123_456_789)
+    who = struct.pack("<IIQQ", 100, 101, 123_456_789, 77)
+    head = struct.pack("<QQIIQ", 77, 0xABC, 100, 101, 123_456_789)
     registers = struct.pack("<Q20Q", 2, *range(1000, 1020))
     stack = struct.pack("<Q", 64) + bytes(range(64)) + struct.pack("<Q", 48)
     chain = struct.pack("<4Q", 3, (1 << 64) - 128, 0xFFFFFFFF81000010, 0xFFFFFFFF81000020)

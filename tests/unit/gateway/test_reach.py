@@ -74,12 +74,14 @@ ALLOWED: Final = {
     "serving/listeners.py": "it looks at the socket that the operator named, and its folder, before it listens",
     "serving/tls.py": "it reads the operator's certificates and keys",
     "options.py": "it looks whether files that the operator named can be read",
+    "runtimes/python/programs.py": "it reads the object beside it in the package, and the kernel's lockdown state",
     "containers/runtime_state.py": "it lists the folder of containerd, which is root's",
     "machine/virtualization.py": "it reads a device of the kernel's, and looks for marks that root or a runtime left",
     **dict.fromkeys(
         {
             "capture/host.py",
             "capture/quota.py",
+            "capture/source_frames.py",
             "doctor/node_facts.py",
             "jit/map_file.py",
             "machine/kernel_map.py",
@@ -94,6 +96,7 @@ ALLOWED: Final = {
             "perf/tracefs.py",
             "privileges/capabilities.py",
             "process/file_systems.py",
+            "runtimes/bpf/kernel_types.py",
         },
         BELOW_PROC,
     ),

@@ -26,7 +26,7 @@ const DIRECTIONS = [
 const COLOUR_WORDS: Record<ColourBy, string> = {
   package: 'package',
   application: 'application',
-  kind: 'kernel, library, program',
+  kind: 'kernel, library, program, Python',
   self: 'self time',
 };
 

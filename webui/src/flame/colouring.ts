@@ -1,10 +1,10 @@
 /** The colour of each frame of a tree, by one of several properties, and the legend. */
-import { byWeight, CUT, groupOf, KERNEL, UNNAMED, type Group } from './groups.ts';
+import { byWeight, CUT, groupOf, KERNEL, PYTHON, UNNAMED, type Group } from './groups.ts';
 import { assignHues, preferredHue, type Hues } from './hues.ts';
 import type { Palette } from './palette.ts';
 import type { FlameFunction, FlameTree } from './tree.ts';
 
-/** package: package or binary. kind: kernel, library or the program itself. application: of trees grouped by it. */
+/** package: package or binary. kind: kernel, library, the program itself or Python. application: of trees grouped by it. */
 export type ColourBy = 'package' | 'application' | 'kind' | 'self';
 
 export interface LegendEntry {
@@ -42,6 +42,7 @@ const UNKNOWN = 'unknown binary';
 const ORIGIN_HUES: Hues = new Map([
   [PROGRAM, 0],
   [LIBRARY, 1],
+  [PYTHON, 2],
 ]);
 const SHARED_OBJECT = /\.so(?:\.|$)|\.dylib$|\.dll$|^\[?vdso\]?$/;
 
@@ -49,6 +50,7 @@ function originOf(f: FlameFunction): string {
   if (f.kind === 'kernel') return KERNEL;
   if (f.kind === 'marker') return CUT;
   if (f.binary === '') return UNKNOWN;
+  if (f.binary === PYTHON) return PYTHON;
   return SHARED_OBJECT.test(f.binary) ? LIBRARY : PROGRAM;
 }
 

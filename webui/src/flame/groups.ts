@@ -5,17 +5,30 @@ import type { FlameFunction, FlameTree } from './tree.ts';
 export const KERNEL = 'kernel';
 export const CUT = 'cut stacks';
 export const UNNAMED = 'no symbols';
+/** The binary of source-level frames that CPython interpreted. */
+export const PYTHON = '[python]';
 
 export function isUnnamed(f: FlameFunction): boolean {
   return f.status === 'unknown' || f.status === 'binary_only';
 }
 
-/** A function's package or binary, `kernel`, `no symbols` or `cut stacks`. */
+/** A function's package or binary, `kernel`, `no symbols` or `cut stacks`. A Python program's own code is `[python]`. */
 export function groupOf(f: FlameFunction): string {
   if (f.kind === 'kernel') return KERNEL;
   if (f.kind === 'marker') return CUT;
   if (isUnnamed(f)) return UNNAMED;
+  if (f.binary === PYTHON) return pythonPackageOf(f.file) ?? PYTHON;
   return packageOf(f.name) ?? (f.binary || 'other');
+}
+
+const INSTALLED = /\/(?:site|dist)-packages\/([^/]+)/;
+const STANDARD = /\/python3\.\d+\/([^/]+)/;
+const FROZEN = /^<frozen ([\w]+)/;
+
+/** The installed package or standard module that a Python file belongs to; null for a program's own. */
+export function pythonPackageOf(file: string): string | null {
+  const found = INSTALLED.exec(file) ?? STANDARD.exec(file) ?? FROZEN.exec(file);
+  return found === null ? null : found[1].replace(/\.py$/, '');
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { colouring } from '../../src/flame/colouring.ts';
-import { byWeight, groupOf, packageOf } from '../../src/flame/groups.ts';
+import { byWeight, groupOf, packageOf, pythonPackageOf } from '../../src/flame/groups.ts';
 import { rememberedHues, rememberHues } from '../../src/flame/hueMemory.ts';
 import { assignHues, HUES, preferredHue } from '../../src/flame/hues.ts';
 import { LIGHT } from '../../src/flame/palette.ts';
@@ -29,6 +29,20 @@ describe('packageOf', () => {
     ['gcm_ghash.constprop.0', null],
   ])('%s', (name, expected) => {
     expect(packageOf(name)).toBe(expected);
+  });
+});
+
+describe('pythonPackageOf', () => {
+  it.each([
+    ['/usr/lib/python3/dist-packages/requests/sessions.py', 'requests'],
+    ['/srv/app/.venv/lib/python3.12/site-packages/django/core/handlers/base.py', 'django'],
+    ['/usr/lib/python3.11/json/decoder.py', 'json'],
+    ['/usr/lib/python3.11/threading.py', 'threading'],
+    ['<frozen importlib._bootstrap>', 'importlib'],
+    ['/srv/app/views.py', null],
+    ['<string>', null],
+  ])('%s', (file, expected) => {
+    expect(pythonPackageOf(file)).toBe(expected);
   });
 });
 
@@ -176,6 +190,28 @@ describe('colouring', () => {
     const [, program, libc, kernel, libz] = colours('kind');
     expect(libc).toBe(libz);
     expect(new Set([program, libc, kernel]).size).toBe(3);
+  });
+
+  it('Python functions: by their package, a program’s own by themselves, and one kind', () => {
+    const python = { binary: '[python]', status: 'full' as const };
+    const mixed = treeOf(
+      [
+        fn('C.main', { ...python, file: '/srv/app/main.py' }),
+        fn('loads', { ...python, file: '/usr/lib/python3.11/json/__init__.py' }),
+        fn('PyObject_Call', { binary: 'libpython3.11.so.1.0' }),
+      ],
+      tree(100, [
+        [0, 'a', 90],
+        [1, 'b', 80],
+        [2, 'c', 30],
+      ]),
+    );
+    const texts = (mode: 'package' | 'kind') => colouring(mode, mixed, NONE).legend.map((e) => e.text);
+    expect(texts('package').sort()).toEqual(['[python]', 'json', 'libpython3.11.so.1.0']);
+    expect(texts('kind')).toEqual(['[python]', 'library']);
+    const [, main, loads, c] = colours('kind', mixed);
+    expect(main).toBe(loads);
+    expect(main).not.toBe(c);
   });
 
   it('by self time: from frames that pass it on to frames that take it', () => {

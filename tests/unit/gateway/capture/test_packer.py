@@ -125,6 +125,29 @@ def test_names_of_run_time_code_go_to_the_groups_that_hit_it():
     assert {capture.strings[excerpt.source] for excerpt in capture.excerpts} == {"kallsyms"}
 
 
+def test_source_level_frames_have_file_and_line():
+    packer = Packer()
+    group = packer.group(GroupKey(Identity("a", "", "", "", "", "", kernel_thread=False), 0), 1)
+    image = packer.image(Image(capture_pb2.Mapping.ANONYMOUS, "[python]"))
+    jit = packer.image(Image(capture_pb2.Mapping.ANONYMOUS, ""))
+    lines = [packer.frame(FrameKey(image, 0, 0, EXACT, "C.f", "/srv/c.py", line, 3)) for line in (4, 5)]
+    other = packer.frame(FrameKey(jit, 0, 0, EXACT, "JS:f a.js:1:2"))
+    segment = packer.segment(capture_pb2.Segment())
+    segment.counts[group, packer.stack((*lines, other), COMPLETE)] += 1
+
+    capture = unpack(packer.pack(capture_pb2.Capture()))
+
+    strings = capture.strings
+    by_source = {strings[excerpt.source]: excerpt for excerpt in capture.excerpts}
+    assert set(by_source) == {"python", "perf-map"}
+    python = by_source["python"]
+    assert [strings[name] for name in python.name] == ["C.f", "C.f"]
+    assert [strings[file] for file in python.file] == ["/srv/c.py"] * 2
+    assert sorted(python.line) == [4, 5]
+    assert list(python.first_line) == [3, 3]
+    assert not by_source["perf-map"].file
+
+
 def test_a_segment_that_could_not_be_sampled_has_no_profiles():
     packer = Packer()
     packer.segment(capture_pb2.Segment(support=capture_pb2.SUPPORT_UNSUPPORTED, errno=2))

@@ -27,6 +27,8 @@ REGISTERS = tuple(range(1000, 1020))
 KERNEL_CONTEXT = (1 << 64) - 128  # PERF_CONTEXT_KERNEL
 TYPES = {"lost": 2, "comm": 3, "exit": 4, "throttle": 5, "unthrottle": 6, "fork": 7, "sample": 9, "mmap2": 10}
 
+EVENT = 77
+
 
 def record(kind: str, body: bytes, misc: int = 0) -> memoryview:
     padded = body + bytes(-len(body) % 8)
@@ -34,14 +36,14 @@ def record(kind: str, body: bytes, misc: int = 0) -> memoryview:
 
 
 def with_id(body: bytes) -> bytes:
-    """The trailer of sample_id_all for TID and TIME."""
-    return body + bytes(-len(body) % 8) + struct.pack("<IIQ", PID, TID, TIME)
+    """The trailer of sample_id_all for TID, TIME and IDENTIFIER."""
+    return body + bytes(-len(body) % 8) + struct.pack("<IIQQ", PID, TID, TIME, EVENT)
 
 
 def sample(
     *, chain: tuple[int, ...] = (), abi: int = 2, stack: bytes = b"", real: int | None = None, misc: int = 2
 ) -> memoryview:
-    body = struct.pack("<QIIQ", 0xABC, PID, TID, TIME)
+    body = struct.pack("<QQIIQ", EVENT, 0xABC, PID, TID, TIME)
     body += struct.pack(f"<Q{len(chain)}Q", len(chain), *chain)
     body += struct.pack("<Q", abi)
     if abi:
@@ -96,7 +98,7 @@ def test_a_32_bit_task_is_marked():
 
 @pytest.mark.parametrize(("misc", "kernel"), [(1, (0xABC,)), (2, ())])
 def test_a_flat_sample_is_its_leaf(misc: int, kernel: tuple[int, ...]):
-    flat = record("sample", struct.pack("<QIIQ", 0xABC, PID, TID, TIME), misc)
+    flat = record("sample", struct.pack("<QQIIQ", EVENT, 0xABC, PID, TID, TIME), misc)
     value = parse(flat, FLAT)
     assert isinstance(value, Sample)
     assert (value.pid, value.ip, value.kernel, value.registers) == (PID, 0xABC, kernel, ())
@@ -180,9 +182,9 @@ def test_a_record_that_was_cut_off_is_none_or_a_value(data: st.DataObject):
 @given(length=st.integers(0, (1 << 64) - 1), copied=st.integers(0, (1 << 64) - 1))
 def test_lengths_inside_a_sample_are_not_believed(length: int, copied: int):
     whole = bytearray(sample(stack=bytes(64)))
-    struct.pack_into("<Q", whole, 32, length)
+    struct.pack_into("<Q", whole, 40, length)
     parse(memoryview(bytes(whole)), STACKS)
     whole = bytearray(sample(stack=bytes(64)))
-    struct.pack_into("<Q", whole, 48 + 160, copied)
+    struct.pack_into("<Q", whole, 56 + 160, copied)
     value = parse(memoryview(bytes(whole)), STACKS)
     assert value is None or len(value.stack) <= 64 // 8 + 1

@@ -20,6 +20,7 @@ from gateway.perf.sampler import RING_BYTES, SMALL_RING_BYTES, Sampler, Sampling
 
 CPU = EVENTS["cpu"]
 DATA_BYTES = mmap.PAGESIZE
+RECORD = 40
 
 
 class FileSampler(Sampler):
@@ -44,8 +45,18 @@ class FileSampler(Sampler):
     def write(self, ring: int, stamp: int, ip: int) -> None:
         memory = self._memories[ring]
         (head,) = struct.unpack_from("<Q", memory, 1024)
-        struct.pack_into("<IHHQIIQ", memory, mmap.PAGESIZE + head, 9, 2, 32, ip, 1, 1, stamp)
-        struct.pack_into("<Q", memory, 1024, head + 32)
+        struct.pack_into("<IHHQQIIQ", memory, mmap.PAGESIZE + head, 9, 2, RECORD, 77, ip, 1, 1, stamp)
+        struct.pack_into("<Q", memory, 1024, head + RECORD)
+
+    def write_output(self, ring: int, *, stamp: int, data: bytes) -> None:
+        """A record of a BPF program's event 88."""
+        memory = self._memories[ring]
+        (head,) = struct.unpack_from("<Q", memory, 1024)
+        body = struct.pack("<QQIIQI", 88, 0, 1, 1, stamp, len(data)) + data
+        body += bytes(-len(body) % 8)
+        at = mmap.PAGESIZE + head
+        memory[at : at + 8 + len(body)] = struct.pack("<IHH", 9, 2, 8 + len(body)) + body
+        struct.pack_into("<Q", memory, 1024, head + 8 + len(body))
 
     def tail(self, ring: int) -> int:
         (tail,) = struct.unpack_from("<Q", self._memories[ring], 1032)
@@ -72,7 +83,7 @@ def test_records_of_all_cpus_come_in_order_of_time(sampler: FileSampler):
     seen: list[int] = []
     sampler.drain(collect(seen))
     assert seen == [10, 20, 30, 40, 50]
-    assert sampler.bytes_read == 5 * 32
+    assert sampler.bytes_read == 5 * RECORD
 
 
 def test_what_is_younger_than_the_drain_waits_for_the_next_one(sampler: FileSampler):
@@ -101,8 +112,8 @@ def test_space_is_given_back_behind_each_record_and_in_the_rings_order(sampler: 
     sampler.drain(consume)
     assert sorted(seen) == [10, 20, 30, 40]
     assert tails == sorted(tails)
-    assert all(tail <= 32 * number for number, tail in enumerate(tails)), "given back before it was read"
-    assert sampler.tail(0) == 4 * 32
+    assert all(tail <= RECORD * number for number, tail in enumerate(tails)), "given back before it was read"
+    assert sampler.tail(0) == 4 * RECORD
 
 
 def test_a_record_is_not_handed_out_twice(sampler: FileSampler):
@@ -149,7 +160,9 @@ def test_totals_of_segments_add_up_to_those_of_the_event(lost, enabled, running,
 
 def test_without_stacks_nothing_of_the_stack_is_copied():
     asked = Sampling(CPU, 10_101_010, stacks=False, follow=False).attributes()
-    assert SampleType(asked.sample_type) == SampleType.IP | SampleType.TID | SampleType.TIME
+    assert SampleType(asked.sample_type) == (
+        SampleType.IDENTIFIER | SampleType.IP | SampleType.TID | SampleType.TIME
+    )
     assert asked.sample_stack_user == asked.sample_regs_user == 0
     assert not Flag(asked.flags) & (Flag.MMAP2 | Flag.TASK | Flag.COMM)
 
@@ -266,3 +279,21 @@ class FakeRing:
 
     def close(self) -> None:
         self.is_mapped = False
+
+
+def test_what_a_program_wrote_comes_with_the_next_sample_of_its_ring(sampler: FileSampler):
+    sampler._output_events = frozenset({88})
+    sampler.write_output(0, stamp=11, data=b"frames")
+    sampler.write(0, 10, ip=10)
+    sampler.write(1, 12, ip=12)
+    sampler.write_output(0, stamp=21, data=b"code")
+    seen: dict[int, list[bytes]] = {}
+
+    def consume(record: Record) -> None:
+        assert isinstance(record, Sample)
+        seen[record.ip] = [output.data for output in record.outputs]
+
+    sampler.drain(consume)
+    sampler.write(0, 20, ip=20)
+    sampler.drain(consume)
+    assert seen == {10: [b"frames"], 12: [], 20: [b"code"]}

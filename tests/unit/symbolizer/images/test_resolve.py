@@ -359,3 +359,40 @@ def test_inlined_calls_whose_names_are_in_another_file_are_left_out(programs, re
     kept = [frame for frame in frames if resolved.status[frame] == Status.FULL]
     assert kept
     assert all(line > 0 for frame in lost + kept for _, line in calls(resolved, frame))
+
+
+def test_frames_of_a_runtime_have_file_and_line(resolver: Resolver):
+    captured = Captured()
+    message = captured.message
+    path = captured.text("[python]")
+    message.mappings.add(kind=Mapping.ANONYMOUS, path=path)
+    for _ in range(2):
+        message.frames.mapping.append(0)
+        message.frames.offset.append(0)
+        message.frames.into_function.append(0)
+        message.frames.flags.append(1)
+    name, file = captured.text("Service.score"), captured.text("/srv/app.py")
+    message.excerpts.add(
+        frame=[0, 1], name=[name, name], source=captured.text("python"),
+        file=[file, file], line=[12, 14], first_line=[10, 10],
+    )  # fmt: skip
+    resolved = resolver.resolve(message)
+    assert calls(resolved, 0) == [("Service.score", 12)]
+    assert calls(resolved, 1) == [("Service.score", 14)]
+    assert function(resolved, 0) is function(resolved, 1), "one function, whatever its lines"
+    assert function(resolved, 0) == FunctionName(
+        "Service.score", "Service.score", "/srv/app.py", "[python]", Status.FULL, start_line=10
+    )
+
+
+def test_a_reader_that_knows_names_only_has_the_names(resolver: Resolver):
+    """A capture whose excerpt states no files, as every one of an older gateway."""
+    captured = Captured()
+    message = captured.message
+    message.mappings.add(kind=Mapping.ANONYMOUS, path=captured.text("[python]"))
+    message.frames.mapping.append(0)
+    message.frames.offset.append(0)
+    message.frames.into_function.append(0)
+    message.frames.flags.append(1)
+    message.excerpts.add(frame=[0], name=[captured.text("f")], source=captured.text("python"))
+    assert calls(resolver.resolve(message), 0) == [("f", 0)]
