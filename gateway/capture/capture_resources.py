@@ -16,6 +16,7 @@ from gateway.machine.kernel_map import KernelMap, Module, read_kernel_build_id, 
 from gateway.machine.topology import online_cpus
 from gateway.machine.window_metrics import MachineMetrics
 from gateway.process.images import Images
+from gateway.runtimes.hotspot.hotspot_process import LayoutCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -57,6 +58,7 @@ class CaptureResources:
         self.access: Final = access
         self.limits: Final = limits
         self.images: Final = Images()
+        self.jvm_layouts: Final = LayoutCache()
         self.frame_programs: Final = frame_programs if access is Access.MACHINE else None
         self.keep_interpreter: Final = keep_interpreter
         self.label_sources: Final = LabelSources(label_sources)

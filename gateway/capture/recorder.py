@@ -12,6 +12,7 @@ from gateway.capture.source_frames import NativeStack
 from gateway.perf.attributes import REGISTER_SP
 from gateway.perf.records import Exited, Forked, Lost, Mapped, Mode, Renamed, Sample, Throttled, user_ip
 from gateway.process.identity import no_labels
+from gateway.runtimes.hotspot.hotspot_process import HotspotProcesses, LayoutCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from gateway.containers.process_environment import Labels
     from gateway.machine.kernel_map import KernelMap
     from gateway.perf.records import Record
+    from gateway.process.address_space import AddressSpace
     from gateway.process.images import Images
     from gateway.process.walker import Walk, Walker
 
@@ -42,12 +44,14 @@ class Recorder:
         max_depth: int,
         own_labels: Callable[[int], Labels] = no_labels,
         source_frames: SourceFrames | None = None,
+        jvm_layouts: LayoutCache | None = None,
     ) -> None:
         """`kernel` is called at the first kernel frame. `source_frames`: None if no program reads them."""
         self._packer = packer
         self._walker = walker
         self._max_depth = max_depth
         self._processes = ProcessTable(own_labels)
+        self._hotspot = HotspotProcesses(images, jvm_layouts or LayoutCache())
         self._frames = FrameResolver(
             packer, images, walker, kernel, self._processes, kernel_build_id=kernel_build_id
         )
@@ -99,12 +103,14 @@ class Recorder:
         """Drop the state of all processes; call it after a gap in their records."""
         self.count_early()
         self._processes.clear()
+        self._hotspot.close()
         self._frames.close()
         if self._source_frames:
             self._source_frames.begin()
 
     def close(self) -> None:
         """Close the files opened for processes; call it at the end."""
+        self._hotspot.close()
         self._frames.close()
         if self._source_frames:
             self._source_frames.close()
@@ -119,7 +125,7 @@ class Recorder:
             )
         if self._source_frames:
             notes += self._source_frames.notes()
-        return notes + self._frames.notes()
+        return notes + self._hotspot.notes() + self._frames.notes()
 
     def _count(self, segment: SegmentCounts, sample: Sample, *, flat: bool) -> None:
         self.samples += 1
@@ -174,8 +180,10 @@ class Recorder:
         found = self._source_frames.take(sample) if self._source_frames and sample.outputs else None
         if found is None:
             walk = self._walk(sample, process)
-            frames += self._frames.user_frames(sample.pid, process, walk, self._drains)
-            return tuple(frames), walk.end
+            user = self._frames.user_frames(sample.pid, process, walk, self._drains)
+            # Inlined activations may exceed the limit that the walk kept.
+            end = capture_pb2.STACK_END_TOO_DEEP if len(user) > self._max_depth else walk.end
+            return tuple(frames + user[: self._max_depth]), end
         tops: list[int] = []
         walk = self._walk(sample, process, tops)
         native = self._frames.user_frames(sample.pid, process, walk, self._drains)
@@ -189,16 +197,22 @@ class Recorder:
 
     def _walk(self, sample: Sample, process: SampledProcess, tops: list[int] | None = None) -> Walk:
         pid, space = sample.pid, process.space
-        walk = self._walker.walk(pid, space, sample.registers, sample.stack, sample.stack_bytes, tops=tops)
+        jvm = self._hotspot.prepare(pid, space, self._drains) if space.libjvm is not None else None
+        walk = self._walk_once(sample, space, tops)
         if walk.end == capture_pb2.STACK_END_NO_MAPPING and self._processes.reread_mappings(
             pid, process, self._drains
         ):
-            if tops:
-                tops.clear()
-            walk = self._walker.walk(
-                pid, space, sample.registers, sample.stack, sample.stack_bytes, tops=tops
-            )
+            walk = self._walk_once(sample, space, tops)
+        if jvm is not None and jvm.is_outdated(space, walk):
+            walk = self._walk_once(sample, space, tops)
         return walk
+
+    def _walk_once(self, sample: Sample, space: AddressSpace, tops: list[int] | None) -> Walk:
+        if tops:
+            tops.clear()
+        return self._walker.walk(
+            sample.pid, space, sample.registers, sample.stack, sample.stack_bytes, tops=tops
+        )
 
     def _group(self, pid: int, process: SampledProcess) -> int:
         identity = self._processes.identify(pid, process, records_lost=self.lost_records > 0)
