@@ -240,8 +240,8 @@ def build_parser() -> argparse.ArgumentParser:
         choices=[mode.value for mode in SourceFramesMode],
         default=SourceFramesMode.ON.value,
         help=(
-            "read the functions and lines of Python programs by a BPF program, where this machine permits it; "
-            "with-interpreter: keep the interpreter's C functions that run them, too (default: %(default)s)"
+            "read the functions and lines of Java programs, and those of Python programs by a BPF program, where this "
+            "machine permits it; with-interpreter: keep the interpreter's C functions that run them, too (default: %(default)s)"
         ),
     )
     parser.add_argument(

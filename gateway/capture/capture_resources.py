@@ -16,6 +16,7 @@ from gateway.machine.kernel_map import KernelMap, Module, read_kernel_build_id, 
 from gateway.machine.topology import online_cpus
 from gateway.machine.window_metrics import MachineMetrics
 from gateway.process.images import Images
+from gateway.runtimes.hotspot.hotspot_process import LayoutCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,15 +49,17 @@ class CaptureResources:
         *,
         frame_programs: ProgramPool | None = None,
         keep_interpreter: bool = False,
+        read_java: bool = True,
     ) -> None:
         """Describe the machine once; nothing stays open. `kernel_map_cache` may hold the previous server's map.
 
         `frame_programs` read source-level frames; None: this machine does not permit it. `keep_interpreter`: the
-        interpreter's C frames stay as their callers.
+        interpreter's C frames stay as their callers. `read_java`: frames of JVMs, which need no program.
         """
         self.access: Final = access
         self.limits: Final = limits
         self.images: Final = Images()
+        self.jvm_layouts: Final = LayoutCache() if read_java else None
         self.frame_programs: Final = frame_programs if access is Access.MACHINE else None
         self.keep_interpreter: Final = keep_interpreter
         self.label_sources: Final = LabelSources(label_sources)

@@ -158,6 +158,7 @@ class CaptureRunner:
             max_depth=schedule.max_depth,
             own_labels=resources.label_sources.of_process,
             source_frames=self._source_frames,
+            jvm_layouts=resources.jvm_layouts,
         )
         self._capture = capture_pb2.Capture(
             visit_id=visit_id, producer=PRODUCER, machine=resources.machine, notes=schedule.changes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2
-from gateway.capture.packer import BY_FRAME_POINTER, EXACT, KERNEL, UNKNOWN, FrameKey, Image
+from gateway.capture.packer import BY_FRAME_POINTER, EXACT, JAVA, KERNEL, UNKNOWN, FrameKey, Image
 from gateway.jit.jit_names import JitNames
 
 if TYPE_CHECKING:
@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from gateway.process.images import Images
     from gateway.process.maps import Vma
     from gateway.process.walker import Walk, Walker
+    from gateway.runtimes.hotspot.frames import JavaFrame
+    from gateway.runtimes.hotspot.hotspot_process import HotspotProcess
 
 _KERNEL_RUNTIME: Final = Image(capture_pb2.Mapping.ANONYMOUS, "[kernel]")
+_JAVA_IMAGE: Final = Image(capture_pb2.Mapping.ANONYMOUS, JAVA)
 _VDSO: Final = "[vdso]"
 # Memory-only files: .NET and others map generated code from one, to write it through a second mapping.
 _MEMORY_FILES: Final = ("/memfd:", "/dev/zero", "/anon_hugepage", "/SYSV")
+_MAX_JAVA_FRAMES: Final = 4096
 _FLAG_BITS: Final = 3
 _FLAGS: Final = (1 << _FLAG_BITS) - 1
 
@@ -89,6 +93,8 @@ class FrameResolver:
 
     def user_frames(self, pid: int, process: SampledProcess, walk: Walk, drain: int) -> list[int]:
         """Frames of a walked user stack, leaf first."""
+        if process.space.hotspot is not None:
+            return self._java_frames(pid, process, walk, drain, process.space.hotspot)
         keys = [address << _FLAG_BITS for address in walk.addresses]
         for position in walk.exact:
             keys[position] |= EXACT
@@ -103,6 +109,53 @@ class FrameResolver:
                     flags = key & _FLAGS
                     known[key] = self.user_frame(pid, process, key >> _FLAG_BITS, drain, flags=flags)
             return [known[key] for key in keys]
+
+    def _java_frames(
+        self, pid: int, process: SampledProcess, walk: Walk, drain: int, jvm: HotspotProcess
+    ) -> list[int]:
+        """As `user_frames`, of a process that runs a JVM: an address of compiled code has several activations."""
+        interpreted = {position: (method, bcp) for position, method, bcp in walk.interpreted}
+        exact = walk.exact
+        known = jvm.known_frames
+        frames: list[int] = []
+        for position, address in enumerate(walk.addresses):
+            key = interpreted.get(position) or address << 1 | (position in exact)
+            found = known.get(key)
+            if found is None:
+                found = [self._java_frame(activation) for activation in jvm.activations(key)]
+                if found:
+                    known[key] = found
+                else:
+                    flags = EXACT if position in exact else 0
+                    flags |= BY_FRAME_POINTER if position in walk.by_frame_pointer else 0
+                    found = [self._cached_frame(pid, process, address, drain, flags)]
+            frames += found
+            if len(frames) > _MAX_JAVA_FRAMES:
+                break  # the plan allows fewer
+        return frames
+
+    def _cached_frame(self, pid: int, process: SampledProcess, address: int, drain: int, flags: int) -> int:
+        key = address << _FLAG_BITS | flags
+        frame = process.frames.get(key)
+        if frame is None:
+            frame = process.frames[key] = self.user_frame(pid, process, address, drain, flags=flags)
+        return frame
+
+    def _java_frame(self, activation: JavaFrame) -> int:
+        """The frame of one activation, which is known by its method and line whatever its address."""
+        mapping = self._packer.image(_JAVA_IMAGE)
+        return self._packer.frame(
+            FrameKey(
+                mapping,
+                0,
+                0,
+                EXACT,
+                activation.function,
+                activation.file,
+                activation.line,
+                activation.first_line,
+            )
+        )
 
     def user_frame(self, pid: int, process: SampledProcess, address: int, drain: int, *, flags: int) -> int:
         """The frame of one user address; `drain` counts up."""

@@ -36,9 +36,12 @@ _MAX_KEPT: Final = 1000
 _ZSTD_LEVEL: Final = 9
 KERNEL_SYMBOLS: Final = "kallsyms"
 PERF_MAP: Final = "perf-map"
-PYTHON_SOURCE: Final = "python"
 PYTHON: Final = "[python]"
 """Path of the image of Python frames."""
+JAVA: Final = "[java]"
+"""Path of the image of Java frames."""
+RUNTIME_SOURCES: Final = {PYTHON: "python", JAVA: "java"}
+"""Sources of names that state files and lines, by the path of the frames' image."""
 
 
 class Image(NamedTuple):
@@ -247,17 +250,17 @@ class Packer:
         for segment in self._segments:
             for group, stack in segment.counts:
                 used[group].update(frame for frame in stacks[stack] if frame in named)
-        runtime = self._images.get(Image(capture_pb2.Mapping.ANONYMOUS, PYTHON))
+        runtimes = {
+            index: RUNTIME_SOURCES[image.path]
+            for image, index in self._images.items()
+            if image.kind == capture_pb2.Mapping.ANONYMOUS and image.path in RUNTIME_SOURCES
+        }
         sources = {
-            index: PYTHON_SOURCE
-            if frame.mapping == runtime
-            else KERNEL_SYMBOLS
-            if frame.flags & KERNEL
-            else PERF_MAP
+            index: runtimes.get(frame.mapping, KERNEL_SYMBOLS if frame.flags & KERNEL else PERF_MAP)
             for index, frame in named.items()
         }
         for group, frames in sorted(used.items()):
-            for source in (KERNEL_SYMBOLS, PERF_MAP, PYTHON_SOURCE):
+            for source in (KERNEL_SYMBOLS, PERF_MAP, *RUNTIME_SOURCES.values()):
                 ordered = sorted(frame for frame in frames if sources[frame] == source)
                 if not ordered:
                     continue
@@ -267,7 +270,7 @@ class Packer:
                     name=[self.text(named[frame].name) for frame in ordered],
                     source=self.text(source),
                 )
-                if source == PYTHON_SOURCE:
+                if source in RUNTIME_SOURCES.values():
                     excerpt.file.extend([self.text(named[frame].file) for frame in ordered])
                     excerpt.line.extend([named[frame].line for frame in ordered])
                     excerpt.first_line.extend([named[frame].first_line for frame in ordered])

@@ -12,6 +12,7 @@ from gateway.capture.source_frames import NativeStack
 from gateway.perf.attributes import REGISTER_SP
 from gateway.perf.records import Exited, Forked, Lost, Mapped, Mode, Renamed, Sample, Throttled, user_ip
 from gateway.process.identity import no_labels
+from gateway.runtimes.hotspot.hotspot_process import HotspotProcesses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from gateway.containers.process_environment import Labels
     from gateway.machine.kernel_map import KernelMap
     from gateway.perf.records import Record
+    from gateway.process.address_space import AddressSpace
     from gateway.process.images import Images
     from gateway.process.walker import Walk, Walker
+    from gateway.runtimes.hotspot.hotspot_process import LayoutCache
 
 _GUESTS: Final = frozenset({int(Mode.GUEST_KERNEL), int(Mode.GUEST_USER)})
 
@@ -42,12 +45,17 @@ class Recorder:
         max_depth: int,
         own_labels: Callable[[int], Labels] = no_labels,
         source_frames: SourceFrames | None = None,
+        jvm_layouts: LayoutCache | None = None,
     ) -> None:
-        """`kernel` is called at the first kernel frame. `source_frames`: None if no program reads them."""
+        """`kernel` is called at the first kernel frame. `source_frames`: None if no program reads them.
+
+        `jvm_layouts`: None if Java frames are not read.
+        """
         self._packer = packer
         self._walker = walker
         self._max_depth = max_depth
         self._processes = ProcessTable(own_labels)
+        self._hotspot = None if jvm_layouts is None else HotspotProcesses(images, jvm_layouts)
         self._frames = FrameResolver(
             packer, images, walker, kernel, self._processes, kernel_build_id=kernel_build_id
         )
@@ -99,12 +107,16 @@ class Recorder:
         """Drop the state of all processes; call it after a gap in their records."""
         self.count_early()
         self._processes.clear()
+        if self._hotspot:
+            self._hotspot.close()
         self._frames.close()
         if self._source_frames:
             self._source_frames.begin()
 
     def close(self) -> None:
         """Close the files opened for processes; call it at the end."""
+        if self._hotspot:
+            self._hotspot.close()
         self._frames.close()
         if self._source_frames:
             self._source_frames.close()
@@ -119,6 +131,8 @@ class Recorder:
             )
         if self._source_frames:
             notes += self._source_frames.notes()
+        if self._hotspot:
+            notes += self._hotspot.notes()
         return notes + self._frames.notes()
 
     def _count(self, segment: SegmentCounts, sample: Sample, *, flat: bool) -> None:
@@ -172,33 +186,40 @@ class Recorder:
             frames.append(self._user_leaf(sample, process, user_ip(sample)))
             return tuple(frames), capture_pb2.STACK_END_NO_UNWIND
         found = self._source_frames.take(sample) if self._source_frames and sample.outputs else None
-        if found is None:
-            walk = self._walk(sample, process)
-            frames += self._frames.user_frames(sample.pid, process, walk, self._drains)
-            return tuple(frames), walk.end
-        tops: list[int] = []
+        tops: list[int] | None = None if found is None else []
         walk = self._walk(sample, process, tops)
-        native = self._frames.user_frames(sample.pid, process, walk, self._drains)
-        stack_pointer = sample.registers[REGISTER_SP]
-        assert self._source_frames is not None
-        user, end = self._source_frames.merge(found, process, NativeStack(walk, tops, stack_pointer, native))
-        return tuple(frames + user), end
+        user = self._frames.user_frames(sample.pid, process, walk, self._drains)
+        end = walk.end
+        # In a process with both, frames that the JVM inlined have no place of their own among the native ones.
+        if found is not None and tops is not None and process.space.hotspot is None:
+            assert self._source_frames is not None
+            native = NativeStack(walk, tops, sample.registers[REGISTER_SP], user)
+            user, end = self._source_frames.merge(found, process, native)
+        elif len(user) > self._max_depth:
+            end = capture_pb2.STACK_END_TOO_DEEP  # inlined activations exceed the limit that the walk kept
+        return tuple(frames + user[: self._max_depth]), end
 
     def _user_leaf(self, sample: Sample, process: SampledProcess, address: int) -> int:
         return self._frames.user_frame(sample.pid, process, address, self._drains, flags=EXACT)
 
     def _walk(self, sample: Sample, process: SampledProcess, tops: list[int] | None = None) -> Walk:
         pid, space = sample.pid, process.space
-        walk = self._walker.walk(pid, space, sample.registers, sample.stack, sample.stack_bytes, tops=tops)
+        jvm = self._hotspot.prepare(pid, space, self._drains) if self._hotspot and space.libjvm else None
+        walk = self._walk_once(sample, space, tops)
         if walk.end == capture_pb2.STACK_END_NO_MAPPING and self._processes.reread_mappings(
             pid, process, self._drains
         ):
-            if tops:
-                tops.clear()
-            walk = self._walker.walk(
-                pid, space, sample.registers, sample.stack, sample.stack_bytes, tops=tops
-            )
+            walk = self._walk_once(sample, space, tops)
+        if jvm is not None and jvm.is_outdated(space, walk):
+            walk = self._walk_once(sample, space, tops)
         return walk
+
+    def _walk_once(self, sample: Sample, space: AddressSpace, tops: list[int] | None) -> Walk:
+        if tops:
+            tops.clear()
+        return self._walker.walk(
+            sample.pid, space, sample.registers, sample.stack, sample.stack_bytes, tops=tops
+        )
 
     def _group(self, pid: int, process: SampledProcess) -> int:
         identity = self._processes.identify(pid, process, records_lost=self.lost_records > 0)

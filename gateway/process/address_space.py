@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gateway.process.maps import Vma
+    from gateway.runtimes.hotspot.hotspot_process import HotspotProcess
     from gateway.unwind.rules import Rule
 
 
@@ -17,10 +18,10 @@ class AddressSpace:
     """Executable mappings, sorted and without overlap.
 
     `rules` and `return_sites` cache the walker's results by address; every new mapping clears them. An exec is a new
-    AddressSpace, a fork a `copy`.
+    AddressSpace, a fork a `copy`. `hotspot` reads the frames of a JVM, if one was found.
     """
 
-    __slots__ = ("_may_run_python", "_starts", "_vmas", "return_sites", "rules")
+    __slots__ = ("_jvm", "_may_run_python", "_starts", "_vmas", "hotspot", "return_sites", "rules")
 
     def __init__(self, vmas: Iterable[Vma]) -> None:
         self._vmas: list[Vma] = []
@@ -28,6 +29,8 @@ class AddressSpace:
         self.rules: dict[int, Rule] = {}
         self.return_sites: dict[int, int] = {}
         self._may_run_python: bool | None = None
+        self._jvm: Vma | None = None
+        self.hotspot: HotspotProcess | None = None
         for vma in sorted(vmas, key=lambda vma: vma.start):
             self.map(vma)
 
@@ -42,6 +45,11 @@ class AddressSpace:
         if self._may_run_python is None:
             self._may_run_python = any("python" in vma.path for vma in self._vmas)
         return self._may_run_python
+
+    @property
+    def libjvm(self) -> Vma | None:
+        """The code of HotSpot's library, if it is mapped."""
+        return self._jvm
 
     def map(self, vma: Vma) -> None:
         """Add a mapping. It replaces what it covers; the uncovered parts of other mappings stay.
@@ -66,6 +74,8 @@ class AddressSpace:
         vmas[first:after] = pieces
         starts[first:after] = [piece.start for piece in pieces]
         self._may_run_python = None
+        if vma.path.endswith("/libjvm.so"):
+            self._jvm = vma
         if self.rules:
             self.rules = {}
         if self.return_sites:
@@ -87,6 +97,7 @@ class AddressSpace:
         child = AddressSpace(())
         child._vmas = self._vmas.copy()
         child._starts = self._starts.copy()
+        child._jvm = self._jvm
         return child
 
     def find(self, address: int) -> Vma | None:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fleetpb import capture_pb2
 from gateway.process.code_bytes import IF_OUTERMOST, MAX_REMEMBERED, CodeBytes
+from gateway.runtimes.hotspot.stepping import Place
 from gateway.unwind.general_rules import LOST, CannotStep, Frame
 from gateway.unwind.rules import (
     FROM_RBP,
     FROM_RSP,
     GENERAL,
+    MANAGED,
     NO_ENTRY,
     OUTERMOST,
     SIGNAL,
@@ -58,13 +60,15 @@ class Walk(NamedTuple):
 
     `addresses` are the process's, leaf first. Those at the positions in `exact` are of the instruction itself (the
     leaf, and code that a signal interrupted); all others are return addresses. Those at the positions in
-    `by_frame_pointer` were found by frame pointer. `end` is a `capture_pb2.StackEnd`.
+    `by_frame_pointer` were found by frame pointer. `end` is a `capture_pb2.StackEnd`. `interpreted` are the positions of
+    interpreted Java methods, each with its Method* and bytecode pointer.
     """
 
     addresses: list[int]
     end: int
     exact: tuple[int, ...]
     by_frame_pointer: tuple[int, ...]
+    interpreted: tuple[tuple[int, int, int], ...] = ()
 
 
 class Walker:
@@ -111,11 +115,12 @@ class Walker:
         append = addresses.append
         exact = _LEAF_ONLY
         guessed = _NONE
+        interpreted: tuple[tuple[int, int, int], ...] = ()
         end = _TOO_DEEP
         for _ in range(self._max_depth):
             rule = known(ip - back)
             if rule is None:
-                rule = self._find_rule(pid, space, ip - back)
+                rule = self._find_rule(pid, space, ip, back)
             kind, cfa, saved_rbp, saved_rbx, unusual = rule
             if kind == FROM_RSP:
                 caller = top + cfa
@@ -187,6 +192,25 @@ class Walker:
                     end = _COMPLETE
                     break
                 continue
+            elif kind == MANAGED:
+                assert space.hotspot is not None
+                if tops is not None:
+                    tops.append(top)
+                place = Place(ip, top, rbp, None if back else registers, stack, origin, limit)
+                address, caller_ip, top, rbp, verdict, method, bcp = space.hotspot.step(cfa, place)
+                if method:
+                    interpreted += ((len(addresses), method, bcp),)
+                append(address)
+                if verdict >= 0:
+                    end = verdict
+                    break
+                ip = caller_ip
+                rbx, rbx_at = LOST, -1
+                back = 1
+                if not ip:
+                    end = _COMPLETE
+                    break
+                continue
             elif kind == SIGNAL:
                 append(ip)
                 if tops is not None:
@@ -250,7 +274,8 @@ class Walker:
             # The next frame is valid, but exceeds the depth limit.
             exact = tuple([place for place in exact if place < self._max_depth])
             guessed = tuple([place for place in guessed if place < self._max_depth])
-        return Walk(addresses, end, exact, guessed)
+            interpreted = tuple([each for each in interpreted if each[0] < self._max_depth])
+        return Walk(addresses, end, exact, guessed, interpreted)
 
     def function_start(self, pid: int, vma: Vma, lookup_offset: int) -> int | None:
         """Return the file offset where the unwind entry that covers an offset begins; None: there is none.
@@ -259,12 +284,18 @@ class Walker:
         """
         return self._images.open(pid, vma).rules.function_start(lookup_offset)
 
-    def _find_rule(self, pid: int, space: AddressSpace, address: int) -> Rule:
+    def _find_rule(self, pid: int, space: AddressSpace, ip: int, back: int) -> Rule:
+        address = ip - back
         if len(space.rules) >= MAX_REMEMBERED:
             space.rules.clear()
         vma = space.find(address)
+        managed = None
+        if space.hotspot is not None and vma is not None and not vma.has_file:
+            managed = space.hotspot.rule(ip, back)
         if vma is None:
             rule = UNMAPPED_RULE
+        elif managed is not None:
+            rule = managed
         else:
             image = self._images.open(pid, vma)
             offset = address - vma.start + vma.offset

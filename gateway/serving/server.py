@@ -85,6 +85,7 @@ def serve(
         kernel_map_cache,
         frame_programs=frame_programs,
         keep_interpreter=settings.source_frames is SourceFramesMode.WITH_INTERPRETER,
+        read_java=settings.source_frames is not SourceFramesMode.OFF,
     )
     symbol_service = SymbolService(settings.sharing, seen_builds, served_visits, resources.kernel_build_id)
     awake, signalled = threading.Event(), threading.Event()

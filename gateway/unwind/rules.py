@@ -12,6 +12,7 @@ unpacks a tuple fastest. Distances are in 8-byte words:
     OUTERMOST  the return address is undefined: the thread started here
     SIGNAL     the kernel's signal frame: all registers are saved above rsp
     GENERAL    anything else, described by `general`
+    MANAGED    a frame of a language runtime, which leaves it itself; cfa: how
 
 `rbp` and `rbx` are the locations of the caller's values, in words from the CFA (negative); 0: still in the registers.
 rbx is tracked because the CFA of ld.so's _dl_runtime_resolve, which is below every lazily bound function's lookup,
@@ -31,6 +32,7 @@ UNMAPPED = 4
 OUTERMOST = 5
 SIGNAL = 6
 GENERAL = 7
+MANAGED = 8
 
 
 # How a register's value in the caller is found (DWARF 5, section 6.4.1).

@@ -39,7 +39,9 @@ KERNEL: Final = "[kernel]"
 """Path of the kernel's mappings; code generated at run time (BPF) is anonymous, with names."""
 PYTHON: Final = "[python]"
 """Path of the mappings of Python frames, and the binary of their functions."""
-SOURCE_LEVEL: Final = {"python": PYTHON}
+JAVA: Final = "[java]"
+"""Likewise of Java frames."""
+SOURCE_LEVEL: Final = {"python": PYTHON, "java": JAVA}
 """Binary of the functions by the source of an excerpt, if it states files and lines."""
 EXACT: Final = 1
 """Bit of FrameTable.flags: the pointer is of the instruction itself."""

@@ -30,6 +30,7 @@ from gateway.unwind.elf import read_layout
 from gateway.unwind.frameless import return_address_words
 from gateway.unwind.machine_code import plt_words
 from tests.corrupted_gateway.damage import Parser
+from tests.corrupted_gateway.hotspot import jvm_memory, jvm_tables
 from tests.corrupted_gateway.perf import read_record, read_ring, sound_records
 from tests.corrupted_gateway.symbols import KALLSYMS, MAPS, check_sound, read_kallsyms, read_perf_map
 from tests.corrupted_gateway.unwinding import (
@@ -66,6 +67,8 @@ def parsers(folder: Path) -> dict[str, Parser]:
         "PLT stub": Parser([bytes.fromhex("ff251afc1c006802000000e9c0ffffff") * 2], lambda data, c: plt_words(data, c.randrange(32))),
         "code without a frame": Parser(_CODE, lambda data, c: return_address_words(data, c.randrange(len(data) + 1))),
         "small ELF": Parser(elf, read_small_elf),
+        "JVM": Parser(*jvm_memory()),
+        "JVM's tables": Parser(*jvm_tables()),
         "/proc/PID/maps": Parser([Path("/proc/self/maps").read_bytes()], lambda data, _: check_sound(parse_maps(data)), text=True),
         "perf map": Parser(MAPS, read_perf_map, text=True),
         "/proc/PID/mountinfo": Parser([Path("/proc/self/mountinfo").read_bytes()], lambda data, _: mounts.parse_mounts(data), text=True),

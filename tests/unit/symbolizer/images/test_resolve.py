@@ -122,6 +122,27 @@ def symbol(programs, path: Path, name: str) -> tuple[int, int]:
     raise AssertionError(name)
 
 
+@pytest.mark.parametrize("source", ["python", "java"])
+def test_source_level_frames_have_the_file_and_line_that_the_machine_stated(
+    resolver: Resolver, source: str
+) -> None:
+    captured = Captured()
+    frame = captured.frame(captured.mapping(Mapping.ANONYMOUS, f"[{source}]"), 0)
+    captured.message.excerpts.add(
+        group=0,
+        frame=[frame],
+        name=[captured.text("shop.Basket.total")],
+        source=captured.text(source),
+        file=[captured.text("Basket.java")],
+        line=[17],
+        first_line=[11],
+    )
+    resolved = resolver.resolve(captured.message)
+    assert calls(resolved, frame) == [("shop.Basket.total", 17)]
+    found = function(resolved, frame)
+    assert (found.file, found.binary_name, found.start_line) == ("Basket.java", f"[{source}]", 11)
+
+
 @pytest.mark.parametrize("variant", ["pie", "fixed", "by_lld"])
 def test_inlined_calls_are_told_innermost_first(programs, resolver: Resolver, variant: str) -> None:
     path = getattr(programs, variant)
