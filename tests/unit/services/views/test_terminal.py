@@ -263,7 +263,10 @@ def test_an_unobserved_value_is_shown_with_its_upper_bound():
     assert line(cores=None) == "None of 691 ingested visits has samples of the selection."
     assert line(visits_ingested=1).startswith("The only ingested visit has no samples of the selection: ")
     assert line(visits_ingested=0, cores=None) == "No profile of this time range has been ingested."
-    assert line(visits_ingested=0, design="none", cores=None) == "No profile of this time range has been ingested."
+    assert (
+        line(visits_ingested=0, design="none", cores=None)
+        == "No profile of this time range has been ingested."
+    )
 
 
 def test_visits_that_wait_are_counted():
