@@ -330,12 +330,13 @@ class CaptureRunner:
         return self._open_sampler(sampling)
 
     def _open_sampler(self, sampling: Sampling) -> Sampler:
-        if self._threads is not None:
-            return ThreadSampler(sampling, self._cpus, self._threads, user_only=self._resources.own_only)
         program = self._frame_program(sampling)
-        if program is None:
-            return MachineSampler(sampling, self._cpus)
-        sampler = MachineSampler(sampling, self._cpus, program)
+        sampler: Sampler
+        if self._threads is None:
+            sampler = MachineSampler(sampling, self._cpus, program)
+        else:
+            user_only = self._resources.own_only
+            sampler = ThreadSampler(sampling, self._cpus, self._threads, user_only=user_only, program=program)
         if sampler.program_refused:
             self._capture.notes.append(
                 f"{sampling.event.name}: no source-level frames: a BPF program cannot run at its samples: "

@@ -213,6 +213,8 @@ class Sampler(ABC):
         self._bytes_per_s: float | None = None
         self._output_events: frozenset[int] = frozenset()
         """Identifiers of the events through which a BPF program writes into the rings."""
+        self.program_refused = ""
+        """Why the BPF program of this sampler does not run; empty: it runs, or there is none."""
         self._written: dict[Ring, list[Output]] = {}
 
     def __enter__(self) -> Self:
@@ -336,6 +338,29 @@ class Sampler(ABC):
         self._resources.callback(os.close, descriptor)
         return descriptor
 
+    def _open_program_outputs(self, program: Program, rings: Sequence[int], sampled: Attributes) -> None:
+        """Open an output event for each CPU, whose records go to the ring of the event in `rings`. Raises OSError.
+
+        The events are those that bpf_perf_event_output writes to; all events of a ring must use the same clock.
+        """
+        identifiers = set()
+        for cpu, ring in zip(self.cpus, rings, strict=True):
+            attributes = Attributes(
+                type=EventType.SOFTWARE,
+                config=SOFTWARE_BPF_OUTPUT,
+                sample_period=1,
+                sample_type=OUTPUT,
+                flags=Flag.SAMPLE_ID_ALL | Flag.WATERMARK | Flag.USE_CLOCKID,
+                wakeup_watermark=sampled.wakeup_watermark,
+                clockid=sampled.clockid,
+            )
+            output = self._open(attributes, pid=-1, cpu=cpu)
+            ioctl(output, IOC_SET_OUTPUT, ring)
+            program.set_output(cpu, output)
+            self._resources.callback(program.clear_output, cpu)
+            identifiers.add(_identifier(output))
+        self._output_events = frozenset(identifiers)
+
 
 class MachineSampler(Sampler):
     """Samples everything on the given CPUs: needs CAP_PERFMON, or kernel.perf_event_paranoid ≤ 0."""
@@ -345,8 +370,6 @@ class MachineSampler(Sampler):
         super().__init__(sampling, cpus)
         self._attributes = sampling.attributes()
         self._events: list[int] = []
-        self.program_refused = ""
-        """Why the program does not run, if there is one."""
         if program is not None:
             self._resources.callback(program.release)
         try:
@@ -361,33 +384,11 @@ class MachineSampler(Sampler):
             raise
         if program is not None:
             try:
-                self._attach(program)
+                self._open_program_outputs(program, self._events, self._attributes)
+                for event in self._events:
+                    ioctl(event, IOC_SET_BPF, program.descriptor)
             except OSError as error:
                 self.program_refused = f"{error.strerror}"
-
-    def _attach(self, program: Program) -> None:
-        """Run the program at each sample, with an output event per CPU whose records go to the CPU's ring."""
-        identifiers = set()
-        for cpu, event in zip(self.cpus, self._events, strict=True):
-            output = self._open(self._output_attributes(), pid=-1, cpu=cpu)
-            ioctl(output, IOC_SET_OUTPUT, event)
-            program.set_output(cpu, output)
-            self._resources.callback(program.clear_output, cpu)
-            identifiers.add(_identifier(output))
-            ioctl(event, IOC_SET_BPF, program.descriptor)
-        self._output_events = frozenset(identifiers)
-
-    def _output_attributes(self) -> Attributes:
-        """The event that bpf_perf_event_output writes to; a ring's events must use the same clock."""
-        return Attributes(
-            type=EventType.SOFTWARE,
-            config=SOFTWARE_BPF_OUTPUT,
-            sample_period=1,
-            sample_type=OUTPUT,
-            flags=Flag.SAMPLE_ID_ALL | Flag.WATERMARK | Flag.USE_CLOCKID,
-            wakeup_watermark=self._attributes.wakeup_watermark,
-            clockid=self._attributes.clockid,
-        )
 
     def descriptors(self) -> Iterable[int]:
         """One per CPU."""

@@ -14,6 +14,7 @@ from typing import Final
 from gateway.errors import EventUnavailable
 from gateway.perf.attributes import (
     IOC_ENABLE,
+    IOC_SET_BPF,
     IOC_SET_OUTPUT,
     SOFTWARE_DUMMY,
     Attributes,
@@ -24,7 +25,7 @@ from gateway.perf.attributes import (
 from gateway.perf.descriptors import raise_descriptor_limit
 from gateway.perf.events import probe, unavailable
 from gateway.perf.records import Exited, Forked, Record
-from gateway.perf.sampler import Sampler, Sampling, Totals, read_totals
+from gateway.perf.sampler import Program, Sampler, Sampling, Totals, read_totals
 
 # Descriptors left for sockets, images and the rest of the process.
 _SPARE_DESCRIPTORS: Final = 200
@@ -42,11 +43,12 @@ class ThreadSampler(Sampler):
         threads: Callable[[], Iterator[int]],
         *,
         user_only: bool,
+        program: Program | None = None,
     ) -> None:
         """Open a ring per CPU and all current threads; raises EventUnavailable with nothing left open.
 
         `threads` yields the current thread ids, at the start and at each rescan. `user_only` leaves out kernel code,
-        which needs CAP_PERFMON.
+        which needs CAP_PERFMON. `program` runs at each sample.
         """
         # Refused for every thread, it would look like other users' threads, which are skipped.
         if code := probe(sampling.event, own=user_only):
@@ -62,6 +64,9 @@ class ThreadSampler(Sampler):
             # instead, or grant it if kernel.perf_event_paranoid is 1.
             self._attributes.flags |= Flag.EXCLUDE_KERNEL
         self._outputs: dict[int, int] = {}
+        self._program = program
+        if program is not None:
+            self._resources.callback(program.release)
         self._events: list[tuple[int, int]] = []
         self._known: set[int] = set()
         self._enabled = False
@@ -71,6 +76,8 @@ class ThreadSampler(Sampler):
             for cpu in self.cpus:
                 self._outputs[cpu] = self._open(self._output_attributes(), pid=0, cpu=cpu)
             self._map(list(self._outputs.values()))
+            if program is not None:
+                self._open_outputs_of(program)
             self._add(list(self._threads()))
         except OSError as error:
             self.close()
@@ -78,6 +85,13 @@ class ThreadSampler(Sampler):
         except EventUnavailable:
             self.close()
             raise
+
+    def _open_outputs_of(self, program: Program) -> None:
+        try:
+            self._open_program_outputs(program, list(self._outputs.values()), self._attributes)
+        except OSError as error:
+            self.program_refused = f"{error.strerror}"
+            self._program = None
 
     def descriptors(self) -> Iterable[int]:
         """One per thread and CPU."""
@@ -158,6 +172,9 @@ class ThreadSampler(Sampler):
                         break
                     raise
                 ioctl(descriptor, IOC_SET_OUTPUT, self._outputs[cpu])
+                if self._program is not None:
+                    # Threads that inherit the event inherit the program.
+                    ioctl(descriptor, IOC_SET_BPF, self._program.descriptor)
                 self._events.append((cpu, descriptor))
                 if self._enabled:
                     ioctl(descriptor, IOC_ENABLE, 0)

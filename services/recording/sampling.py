@@ -14,6 +14,7 @@ from gateway.capture.host import Access, find_access, require_supported
 from gateway.capture.limits import schedule
 from gateway.errors import GatewayError
 from gateway.process.thread_lists import threads_of_tree
+from gateway.runtimes.python.programs import load_programs
 from gateway.settings import Limits, OwnProcesses
 from services.errors import CannotRecord
 from services.recording.program import PROC, Program
@@ -69,7 +70,9 @@ def _record(program: Program, plan: Plan, on_progress: Callable[[float, int], No
         raise CannotRecord(
             f"Process {program.pid} belongs to user {owner}: record it as that user or as root."
         )
-    resources = CaptureResources(access, _LIMITS, {})
+    # Without permission for BPF, interpreted code shows the interpreter.
+    programs, _ = load_programs(1) if access is Access.MACHINE else (None, "")
+    resources = CaptureResources(access, _LIMITS, {}, frame_programs=programs)
     wanted = gateway_pb2.Plan(
         visit_id=uuid.uuid4().bytes,
         events=[

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -77,6 +78,28 @@ def test_a_command_with_its_child_and_its_exit_code(program: Path, tmp_path: Pat
     }
     inside = sum(count for stack, count in stacks.items() if "main;outer;inner" in stack)
     assert inside > 0.9 * sum(stacks.values())
+
+
+def test_functions_of_python_are_between_those_of_the_interpreter(tmp_path: Path) -> None:
+    (tmp_path / "busy.py").write_text(
+        "import time\n"
+        "def inner():\n    return sum(i * i for i in range(10_000))\n"
+        "def outer():\n    end = time.time() + 3\n    while time.time() < end:\n        inner()\n"
+        "outer()\n"
+    )
+    done = record(tmp_path, "-o", "p.collapsed", "--", sys.executable, "busy.py")
+    if refused(done):
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    if not Path("/sys/kernel/btf/vmlinux").exists() or os.geteuid():
+        pytest.skip("BPF programs are not permitted here")
+    lines = [line.rpartition(" ") for line in (tmp_path / "p.collapsed").read_text().splitlines()]
+    whole = sum(int(count) for _, _, count in lines)
+    # Between `inner` and its generator is `sum`, a C function.
+    calls = re.compile(r"<module>;outer;inner;.*;inner\.<locals>\.<genexpr>")
+    python = sum(int(count) for stack, _, count in lines if calls.search(stack))
+    assert python > 0.7 * whole  # the rest is the interpreter's start
+    assert all(stack.startswith("busy.py;_start") for stack, _, _ in lines if "<module>;outer" in stack)
 
 
 def test_go_reads_the_profile(program: Path, tmp_path: Path) -> None:
