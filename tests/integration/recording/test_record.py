@@ -95,10 +95,11 @@ def test_functions_of_python_are_between_those_of_the_interpreter(tmp_path: Path
         pytest.skip("BPF programs are not permitted here")
     lines = [line.rpartition(" ") for line in (tmp_path / "p.collapsed").read_text().splitlines()]
     whole = sum(int(count) for _, _, count in lines)
+    outer = sum(int(count) for stack, _, count in lines if "<module>;outer" in stack)
+    assert outer > 0.85 * whole  # the rest is the interpreter's start
     # Between `inner` and its generator is `sum`, a C function.
-    calls = re.compile(r"<module>;outer;inner;.*;inner\.<locals>\.<genexpr>")
-    python = sum(int(count) for stack, _, count in lines if calls.search(stack))
-    assert python > 0.7 * whole  # the rest is the interpreter's start
+    calls = re.compile(r"<module>;outer;inner;.+;inner\.<locals>\.<genexpr>")
+    assert sum(int(count) for stack, _, count in lines if calls.search(stack)) > 0.4 * whole
     assert all(stack.startswith("busy.py;_start") for stack, _, _ in lines if "<module>;outer" in stack)
 
 

@@ -49,7 +49,8 @@ CLOCK = Clock()
 class BusySampler(Sampler):
     """Takes one of `period` faults that all CPUs make at an even pace while it is enabled; its ring is endless."""
 
-    def __init__(self, sampling: Sampling, cpus: list[int]) -> None:
+    def __init__(self, sampling: Sampling, cpus: list[int], program: object = None) -> None:
+        assert program is None
         super().__init__(sampling, cpus)
         self.period = sampling.period
         self.enabled_at: float | None = None
@@ -96,7 +97,8 @@ class StarvedSampler(Sampler):
 
     READABLE_PER_S = 2000.0
 
-    def __init__(self, sampling: Sampling, cpus: list[int]) -> None:
+    def __init__(self, sampling: Sampling, cpus: list[int], program: object = None) -> None:
+        assert program is None
         super().__init__(sampling, cpus)
         self.period = sampling.period
         self.drained_at = CLOCK.now
