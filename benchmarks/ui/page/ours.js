@@ -16,7 +16,7 @@ const PLACE = { mark: '', find: '', ignore: '' };
 
 function Page({ tree, head }) {
   const [node, setNode] = useState('');
-  const { colouring } = useColouring(tree);
+  const colouring = useColouring(tree, 'package');
   const zoom = useMemo(() => findNode(tree, node), [tree, node]);
   const scale = useMemo(
     () => frameScale(tree, 1, head.selection.unit, 'share', groundOf(head.totals, '', null)),

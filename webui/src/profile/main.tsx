@@ -4,6 +4,7 @@ import '../styles/tokens.css';
 import '../styles/base.css';
 import '../styles/flame.css';
 import '../styles/page.css';
+import '../styles/cards.css';
 import '../styles/results.css';
 import './profile.css';
 import { readProfile, type Profile } from './document.ts';
