@@ -490,7 +490,7 @@ class CaptureRunner:
     def _drain(self, event: _RunningEvent, *, everything: bool = False, rescan: bool = False) -> None:
         began = time.thread_time()
         with self._resources.images_lock:
-            consume = self._recorder.consumer(event.segment)
+            consume = self._recorder.consumer(event.segment, has_program=event.sampler.has_program)
             if rescan and isinstance(event.sampler, ThreadSampler):
                 event.sampler.rescan(consume)
             else:

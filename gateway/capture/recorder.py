@@ -69,14 +69,17 @@ class Recorder:
         """Images with frames in the capture, each with one process that mapped it."""
         return self._frames.seen
 
-    def consumer(self, segment: SegmentCounts) -> Callable[[Record], None]:
-        """A function for one drain of a sampler that counts its samples in the segment."""
+    def consumer(self, segment: SegmentCounts, *, has_program: bool = False) -> Callable[[Record], None]:
+        """A function for one drain of a sampler that counts its samples in the segment.
+
+        `has_program`: a BPF program writes source-level frames before the samples.
+        """
         self._drains += 1
         flat = not segment.message.stacks
 
         def consume(record: Record) -> None:
             if isinstance(record, Sample):
-                self._count(segment, record, flat=flat)
+                self._count(segment, record, flat=flat, has_program=has_program)
             elif isinstance(record, Mapped):
                 self._count_early(record.pid, self._processes.map(record))
                 if self._source_frames:
@@ -93,8 +96,9 @@ class Recorder:
             elif isinstance(record, Renamed):
                 if self._processes.exec(record):
                     self._frames.forget(record.pid)
-                    if self._source_frames:
-                        self._source_frames.forget(record.pid)
+                # Also if /proc was read after it: what is registered may be the parent's interpreter.
+                if self._source_frames and record.executed:
+                    self._source_frames.forget(record.pid)
             elif isinstance(record, Lost):
                 self.lost_records += record.records
                 segment.lost_records += record.records
@@ -135,14 +139,14 @@ class Recorder:
             notes += self._hotspot.notes()
         return notes + self._frames.notes()
 
-    def _count(self, segment: SegmentCounts, sample: Sample, *, flat: bool) -> None:
+    def _count(self, segment: SegmentCounts, sample: Sample, *, flat: bool, has_program: bool) -> None:
         self.samples += 1
         process = self._processes.sampled(sample.pid)
         if self._source_frames:
             self._source_frames.watch(sample.pid, process.space)
         if process.generated:
             self._frames.refresh_names(sample.pid, process, self._drains)
-        frames, end = self._stack(sample, process, flat=flat)
+        frames, end = self._stack(sample, process, flat=flat, has_program=has_program)
         stack = self._packer.stack(frames, end)
         group = process.group
         if group is None:
@@ -170,7 +174,10 @@ class Recorder:
         for pid, process in self._processes:
             self._count_early(pid, process)
 
-    def _stack(self, sample: Sample, process: SampledProcess, *, flat: bool) -> tuple[tuple[int, ...], int]:
+    def _stack(
+        self, sample: Sample, process: SampledProcess, *, flat: bool, has_program: bool
+    ) -> tuple[tuple[int, ...], int]:
+        source_frames = self._source_frames if has_program else None
         frames = self._frames.kernel_frames(sample.kernel[: self._max_depth])
         if sample.mode in _GUESTS:
             return (self._frames.unknown(),), capture_pb2.STACK_END_NO_MAPPING
@@ -179,22 +186,23 @@ class Recorder:
                 frames.append(self._user_leaf(sample, process, sample.ip))
             return tuple(frames), capture_pb2.STACK_END_FLAT
         if not sample.registers:
+            if source_frames:
+                source_frames.count_without_stack(sample.pid)
             if not frames:
                 frames.append(self._frames.unknown())
             return tuple(frames), capture_pb2.STACK_END_KERNEL_ONLY
         if sample.compat:
             frames.append(self._user_leaf(sample, process, user_ip(sample)))
             return tuple(frames), capture_pb2.STACK_END_NO_UNWIND
-        found = self._source_frames.take(sample) if self._source_frames and sample.outputs else None
+        found = source_frames.take(sample) if source_frames else None
         tops: list[int] | None = None if found is None else []
         walk = self._walk(sample, process, tops)
         user = self._frames.user_frames(sample.pid, process, walk, self._drains)
         end = walk.end
         # In a process with both, frames that the JVM inlined have no place of their own among the native ones.
-        if found is not None and tops is not None and process.space.hotspot is None:
-            assert self._source_frames is not None
+        if source_frames and found is not None and tops is not None and process.space.hotspot is None:
             native = NativeStack(walk, tops, sample.registers[REGISTER_SP], user)
-            user, end = self._source_frames.merge(found, process, native)
+            user, end = source_frames.merge(sample.pid, found, process, native)
         elif len(user) > self._max_depth:
             end = capture_pb2.STACK_END_TOO_DEEP  # inlined activations exceed the limit that the walk kept
         return tuple(frames + user[: self._max_depth]), end

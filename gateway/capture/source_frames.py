@@ -13,7 +13,7 @@ from gateway.process.maps import read_executable_maps
 from gateway.runtimes.python import frame_records
 from gateway.runtimes.python.frame_records import RawCode, RawFrame, RawFrames, parse_record
 from gateway.runtimes.python.merge import merged, place_by_count, place_by_marks, place_cut, runs_of
-from gateway.runtimes.python.processes import PythonProcesses
+from gateway.runtimes.python.processes import NO_FRAME, NO_USER_STACK, PythonProcesses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,6 +97,7 @@ class SourceFrames:
     def take(self, sample: Sample) -> tuple[PythonProcess, RawFrames] | None:
         """Learn what the programs wrote since the last sample; the frames of this one, if all can be named."""
         frames: RawFrames | None = None
+        of_another = False
         for output in sample.outputs:
             record = parse_record(output.data)
             if isinstance(record, RawCode):
@@ -108,13 +109,17 @@ class SourceFrames:
                 and 0 <= output.time - sample.time < _MAX_DELAY_NS
             ):
                 frames = record
+            elif record is not None:
+                of_another = True
         if frames is None:
+            reason = "the record before it is of another thread or time" if of_another else "it has no record"
+            self._python.count_missing(sample.pid, sample.time, reason)
             return None
-        process = self._python.check(sample.pid, frames)
+        process = self._python.check(sample.pid, sample.time, frames)
         return None if process is None else (process, frames)
 
     def merge(
-        self, found: tuple[PythonProcess, RawFrames], sampled: SampledProcess, native: NativeStack
+        self, pid: int, found: tuple[PythonProcess, RawFrames], sampled: SampledProcess, native: NativeStack
     ) -> tuple[list[int], int]:
         """The user part of a stack with its Python frames, and how it ends; as it is if they do not fit."""
         process, raw = found
@@ -122,6 +127,9 @@ class SourceFrames:
         version = process.version
         is_cut = raw.status == frame_records.TOO_DEEP
         runs = runs_of(version, raw.frames)
+        if not any(run.frames for run in runs):
+            self._python.count_outside(pid, NO_FRAME)
+            return native.frames, walk.end
         evaluation = self._evaluation(process, sampled, walk) if is_cut or version == (3, 9) else []
         if version == (3, 9):
             places = place_by_count(evaluation, complete=walk.end == _COMPLETE and not is_cut, runs=runs)
@@ -148,6 +156,10 @@ class SourceFrames:
         if is_cut or len(stack) > self._max_depth:
             return stack[: self._max_depth], _TOO_DEEP
         return stack, walk.end
+
+    def count_without_stack(self, pid: int) -> None:
+        """Count a sample that has no user part, which is not an omission."""
+        self._python.count_outside(pid, NO_USER_STACK)
 
     def notes(self) -> list[str]:
         """What could not be read, as sentences."""

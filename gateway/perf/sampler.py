@@ -285,6 +285,11 @@ class Sampler(ABC):
         self._seen, self._rate_at = read, now
 
     @property
+    def has_program(self) -> bool:
+        """Whether a BPF program writes records before the samples."""
+        return bool(self._output_events)
+
+    @property
     def wait_s(self) -> float:
         """Seconds to the next drain."""
         smallest = min((ring.data_bytes for ring in self._rings), default=RING_BYTES)

@@ -24,6 +24,8 @@ COMPLETE: Final = 0
 NO_THREAD_STATE: Final = 1
 BROKEN: Final = 2
 TOO_DEEP: Final = 3
+NO_STATE: Final = 4
+NO_FRAME: Final = 5
 
 # A reference to a code object has tags in its lowest bits (3.14), and the owner above the 56 bits of an address.
 _ADDRESS: Final = 0x00FF_FFFF_FFFF_FFF8

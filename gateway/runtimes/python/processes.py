@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+import time
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -40,18 +41,31 @@ _REFUSED: Final = 16
 _ADDRESSES: Final = (1 << 64) - 1
 _MUSL: Final = "ld-musl-"
 
+_TOO_EARLY: Final = "its process was not registered yet"
+NO_FRAME: Final = "C code of a Python thread without a Python caller"
+NO_USER_STACK: Final = "without a user stack, as when a process ends"
+_OUTSIDE: Final = {
+    frame_records.NO_STATE: "a thread that does not run Python, or the interpreter starts or ends",
+    frame_records.NO_FRAME: NO_FRAME,
+}
+
 _FileKey = tuple[tuple[int, int], int, bytes, str]
 
 
 class PythonProcess:
-    """A registered process. `frames`: the capture's frames by code object and instruction; None: no call."""
+    """A registered process.
 
-    __slots__ = ("codes", "file", "frames", "generation", "path")
+    - `frames`: the capture's frames by code object and instruction; None: no call.
+    - `registered_at`: time (CLOCK_MONOTONIC, ns) from which the programs read it.
+    """
+
+    __slots__ = ("codes", "file", "frames", "generation", "path", "registered_at")
 
     def __init__(self, file: InterpreterFile, path: str, bias: int, generation: int) -> None:
         self.file = file
         self.path = path
         self.generation = generation
+        self.registered_at = 0
         code, text, _ = file.types
         self.codes = CodeObjects(file.layout, ((code + bias) & _ADDRESSES, (text + bias) & _ADDRESSES))
         self.frames: dict[int, dict[int, int | None]] = {}
@@ -69,10 +83,11 @@ class _Registration(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Samples of Python threads: with all frames, and without, by the reason."""
+    """Samples of Python's processes: with all frames, without, by the reason, and outside Python code, by the kind."""
 
     complete: int
     reasons: dict[str, int]
+    outside: dict[str, int]
 
 
 class PythonProcesses:
@@ -90,6 +105,7 @@ class PythonProcesses:
         self._kept_bytes = 0
         self._complete = 0
         self._reasons: Counter[str] = Counter()
+        self._outside: Counter[str] = Counter()
         self._left_out = 0
 
     def close(self) -> None:
@@ -104,7 +120,8 @@ class PythonProcesses:
 
     def watch(self, pid: int, vmas: Sequence[Vma]) -> None:
         """Register a process if an interpreter is among its executable mappings; once for each number and program."""
-        if pid in self._looked:
+        # During exec there is no mapping yet.
+        if pid in self._looked or not vmas:
             return
         self._looked.add(pid)
         try:
@@ -139,6 +156,8 @@ class PythonProcesses:
         process = PythonProcess(before.file, before.path, 0, before.generation)
         process.codes, process.frames = before.codes, before.frames
         self._register(pid, _Registration(process, registration.value))
+        # Until now the programs read it with the registration of its parent.
+        process.registered_at = before.registered_at
 
     def forget(self, pid: int) -> None:
         """Unregister a process that ended or runs another program, and look at the number again."""
@@ -162,10 +181,15 @@ class PythonProcesses:
             self.forget(pid)
             self._looked.add(pid)
 
-    def check(self, pid: int, raw: RawFrames) -> PythonProcess | None:
+    def check(self, pid: int, time_ns: int, raw: RawFrames) -> PythonProcess | None:
         """The process of a sample whose frames can all be named; None: its stack stays native, and is counted."""
         process = self._of(pid, raw.generation)
         if process is None:
+            # Read with the registration of its parent, or with its own of another program.
+            self.count_missing(pid, time_ns, "its process was registered anew")
+            return None
+        if (outside := _OUTSIDE.get(raw.status)) is not None:
+            self._outside[outside] += 1
             return None
         if raw.status == frame_records.NO_THREAD_STATE:
             self._reasons["its thread state was not found"] += 1
@@ -188,10 +212,21 @@ class PythonProcesses:
         else:
             self._reasons["its frames did not fit the native stack"] += 1
 
+    def count_missing(self, pid: int, time_ns: int, reason: str) -> None:
+        """Count a sample without a record of its own, if its process has an interpreter; `reason`: if registered."""
+        process = self.find(pid)
+        if process is not None:
+            self._reasons[_TOO_EARLY if time_ns < process.registered_at else reason] += 1
+
+    def count_outside(self, pid: int, kind: str) -> None:
+        """Count a sample that has no Python frames, if its process has an interpreter."""
+        if pid in self._registered:
+            self._outside[kind] += 1
+
     @property
     def counts(self) -> Counts:
         """Samples so far."""
-        return Counts(self._complete, dict(self._reasons))
+        return Counts(self._complete, dict(self._reasons), dict(self._outside))
 
     def notes(self) -> list[str]:
         """What could not be read, as sentences."""
@@ -203,10 +238,14 @@ class PythonProcesses:
             notes.append(
                 f"Python frames of {self._left_out} processes were not read: a capture registers {_MAX_PROCESSES} at most"
             )
-        if lost := sum(self._reasons.values()):
-            reasons = "; ".join(f"{count}: {reason}" for reason, count in self._reasons.most_common())
+        if lost := self._reasons.total():
             notes.append(
-                f"{lost} of {lost + self._complete} samples in Python code have native frames only ({reasons})"
+                f"{lost} of {lost + self._complete} samples in Python code have native frames only "
+                f"({_listed(self._reasons)})"
+            )
+        if outside := self._outside.total():
+            notes.append(
+                f"{outside} samples of Python's processes are not in Python code ({_listed(self._outside)})"
             )
         return notes
 
@@ -219,6 +258,7 @@ class PythonProcesses:
     def _register(self, pid: int, registration: _Registration) -> None:
         if self._pool.register(self.capture, pid, registration.value):
             self._registered[pid] = registration
+            registration.process.registered_at = time.monotonic_ns()
         else:
             self._left_out += 1
 
@@ -252,6 +292,10 @@ class PythonProcesses:
         if isinstance(found, str):
             raise RuntimeUnsupported(found)
         return found
+
+
+def _listed(counts: Counter[str]) -> str:
+    return "; ".join(f"{count}: {reason}" for reason, count in counts.most_common())
 
 
 def _name(vma: Vma) -> str:

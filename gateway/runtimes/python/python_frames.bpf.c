@@ -84,7 +84,7 @@ struct frame {
 };
 
 enum { FRAMES, CODE };
-enum { COMPLETE, NO_THREAD_STATE, BROKEN, TOO_DEEP };
+enum { COMPLETE, NO_THREAD_STATE, BROKEN, TOO_DEEP, NO_STATE, NO_FRAME };
 
 struct frames_record {
     __u16 kind, count, status, unused;
@@ -308,7 +308,7 @@ int python_frames(struct bpf_perf_event_data *ctx)
     __u64 state = thread_state(p, s, fsbase, &status);
     if (!state) {
         if (status == COMPLETE)
-            return 1;
+            status = NO_STATE; /* a thread that never ran Python, or an interpreter that does not run yet or any more */
         goto write;
     }
     status = BROKEN;
@@ -317,8 +317,10 @@ int python_frames(struct bpf_perf_event_data *ctx)
         goto write;
     if (!read(&frame, 8, p->cframe_frame != ABSENT ? s->cframe + p->cframe_frame : state + p->frame))
         goto write;
-    if (!frame)
-        return 1; /* C code of a thread that has a state */
+    if (!frame) {
+        status = NO_FRAME; /* C code of a thread that has a state */
+        goto write;
+    }
 
     /* What changes from frame to frame lies in memory, where the verifier does not follow it, and the loop has no
      * branches but its exits: the verifier would follow each combination of values and branches 256 times. */
@@ -358,7 +360,8 @@ int python_frames(struct bpf_perf_event_data *ctx)
     }
     /* Code objects go before the frames that need them. */
     s->fresh = 0;
-    struct code_key code_key = { 0, tgid, sampler->generation };
+    /* A process registered anew, as after an exec, has a reader that knows none of them. */
+    struct code_key code_key = { 0, tgid, sampler->generation ^ p->generation };
     for (int i = 0; i < MAX_FRAMES; i++) {
         if (i >= *total)
             break;

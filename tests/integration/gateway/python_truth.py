@@ -1,7 +1,7 @@
 """A program whose Python stacks are known: each function has one caller at one line, and states its stack once.
 
 python_truth.py SECONDS FILE: runs all paths in turn, and writes {leaf: [[function, line], …]}, outermost first. The leaf's
-own line is left out: a sample may be anywhere in it. Every leaf burns CPU time in a loop of its own without calls.
+own line is left out: a sample may be anywhere in it. It prints a line once its threads and its child run. Every leaf burns CPU time in a loop of its own without calls.
 """
 
 import functools
@@ -178,6 +178,7 @@ def main(seconds, path):
         child(until)
         path += ".child"
     else:
+        os.write(1, b"ready\n")
         all_paths(until)
         thread.join()
     part = pathlib.Path(path + ".part")

@@ -25,6 +25,7 @@ from tests.gateway_daemon import (
     ends_of,
     groups_where,
     plan,
+    running,
     stacks_of,
     wait_until,
 )
@@ -151,10 +152,14 @@ def test_nodes_functions_are_rows(daemon: Daemon, engine: Engine, archive: Archi
     assert nameless is None or nameless.total_samples <= fib.total_samples / 50
 
 
-def test_cpythons_functions_are_rows(daemon: Daemon, tmp_path: Path):
+def test_cpythons_functions_are_rows(tmp_path: Path):
+    """By its perf map, where no program reads its frames."""
     script = tmp_path / "app.py"
     script.write_text(PYTHON)
-    with started([new_python(), "-X", "perf", script, "30"]) as pid:
+    with (
+        running(tmp_path, *DAEMON_OPTIONS, "--source-frames", "off") as daemon,
+        started([new_python(), "-X", "perf", script, "30"]) as pid,
+    ):
         capture = captured(daemon)
     Path(f"/tmp/perf-{pid}.map").unlink()
     groups = groups_where(capture, script="app.py")

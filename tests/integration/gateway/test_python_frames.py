@@ -1,6 +1,7 @@
 """GIVEN Python programs with known stacks WHEN a capture is taken THEN their stacks are complete, and none is wrong."""
 
 import json
+import re
 import subprocess
 import threading
 import time
@@ -93,7 +94,7 @@ def stacks(
                 yield *table[place], count
 
 
-def judge(truth: dict[str, list[list[object]]], python: list[Line]) -> str:
+def judge(truth: dict[str, list[list[object]]], python: list[Line], script: str) -> str:
     """ "complete": a leaf's stack, each caller at its line; "inside": on the way to a leaf; else "wrong"."""
     names = [frame.function.rpartition(".")[2] for frame in reversed(python)]
     lines = [frame.line for frame in reversed(python)]
@@ -114,7 +115,7 @@ def judge(truth: dict[str, list[list[object]]], python: list[Line]) -> str:
         # Within what the program calls itself: `state`, `time.monotonic`, the library's own Python functions.
         if (
             shared == len(names)
-            or (shared and not python[len(names) - shared - 1].file.endswith(TRUTH.name))
+            or (shared and not python[len(names) - shared - 1].file.endswith(script))
             or (
                 shared
                 and names[shared] in {"state", "round", "main", "worker", "all_paths", "child", "plain"}
@@ -127,9 +128,16 @@ def judge(truth: dict[str, list[list[object]]], python: list[Line]) -> str:
 @pytest.mark.parametrize("interpreter", interpreters())
 def test_stacks_are_complete_and_right(interpreter: str, pool: ProgramPool, tmp_path: Path):
     stated = tmp_path / "truth"
-    program = subprocess.Popen([interpreter, "-B", str(TRUTH), str(SECONDS + 8), str(stated), "fork"])
+    # A name of its own: stacks are found by it, and the same test may run elsewhere on the machine.
+    script = tmp_path / f"truth_{uuid.uuid4().hex}.py"
+    script.write_text(TRUTH.read_text())
+    program = subprocess.Popen(
+        [interpreter, "-B", str(script), str(SECONDS + 8), str(stated), "fork"], stdout=subprocess.PIPE
+    )
     try:
-        time.sleep(1.5)
+        # What starts within the capture is read from its registration on only: another test.
+        assert program.stdout is not None
+        assert program.stdout.readline() == b"ready\n"
         taken = capture(pool)
         program.wait(timeout=60)
         child = Path(f"{stated}.child")
@@ -137,17 +145,17 @@ def test_stacks_are_complete_and_right(interpreter: str, pool: ProgramPool, tmp_
             time.sleep(0.1)
     finally:
         program.kill()
-        program.wait()
+        program.communicate()
     truth = json.loads(stated.read_text()) | json.loads(child.read_text())
     verdicts: Counter[str] = Counter()
     wrong = []
     native = 0
-    for frames, _, count in stacks(taken, TRUTH.name):
+    for frames, _, count in stacks(taken, script.name):
         python = [frame for frame in frames if isinstance(frame, Line)]
         if not python:
             native += count
             continue
-        verdict = judge(truth, python)
+        verdict = judge(truth, python, script.name)
         verdicts[verdict] += count
         if verdict == "wrong":
             wrong.append([(frame.function, frame.line) for frame in reversed(python)])
@@ -156,6 +164,42 @@ def test_stacks_are_complete_and_right(interpreter: str, pool: ProgramPool, tmp_
     assert wrong == []
     assert verdicts.total() / total >= 0.98, (verdicts, native, list(taken.notes))
     assert verdicts["complete"] / total > 0.8, verdicts
+
+
+COUNTED = re.compile(
+    r"(\d+)(?: of \d+ samples in Python code have native| samples of Python's processes are not)"
+)
+
+
+def test_native_stacks_of_a_program_that_starts_within_the_capture_are_counted(
+    pool: ProgramPool, tmp_path: Path
+):
+    """It is registered when the ring is read after its first samples."""
+    script = tmp_path / "starting.py"
+    script.write_text(
+        "import time\ndef busy():\n  while time.monotonic() < end: pass\nend = time.monotonic() + 9\nbusy()\n"
+    )
+    started: list[subprocess.Popen[bytes]] = []
+    timer = threading.Timer(
+        1, lambda: started.append(subprocess.Popen(["/usr/bin/env", "python3", str(script)]))
+    )
+    timer.start()
+    try:
+        taken = capture(pool)
+    finally:
+        timer.join()
+        started[0].kill()
+        started[0].wait()
+    native = named = 0
+    for frames, _, count in stacks(taken, script.name):
+        if any(isinstance(frame, Line) for frame in frames):
+            named += count
+        else:
+            native += count
+    assert named > native > 0, (named, native, list(taken.notes))
+    counted = sum(int(found[1]) for note in taken.notes if (found := COUNTED.match(note)))
+    assert counted >= native, taken.notes
+    assert any("its process was not registered yet" in note for note in taken.notes)
 
 
 def test_several_events_at_once_have_frames_each(pool: ProgramPool, tmp_path: Path):
