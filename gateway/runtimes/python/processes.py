@@ -56,7 +56,8 @@ class PythonProcess:
     """A registered process.
 
     - `frames`: the capture's frames by code object and instruction; None: no call.
-    - `registered_at`: time (CLOCK_MONOTONIC, ns) from which the programs read it.
+    - `registered_at`: time (CLOCK_MONOTONIC, ns) from which the programs read it; a child's frames also before, with the
+      registration of its parent.
     """
 
     __slots__ = ("codes", "file", "frames", "generation", "path", "registered_at")
@@ -156,8 +157,6 @@ class PythonProcesses:
         process = PythonProcess(before.file, before.path, 0, before.generation)
         process.codes, process.frames = before.codes, before.frames
         self._register(pid, _Registration(process, registration.value))
-        # Until now the programs read it with the registration of its parent.
-        process.registered_at = before.registered_at
 
     def forget(self, pid: int) -> None:
         """Unregister a process that ended or runs another program, and look at the number again."""

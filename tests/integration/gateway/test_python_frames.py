@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 import threading
 import time
 import uuid
@@ -174,22 +175,27 @@ COUNTED = re.compile(
 def test_native_stacks_of_a_program_that_starts_within_the_capture_are_counted(
     pool: ProgramPool, tmp_path: Path
 ):
-    """It is registered when the ring is read after its first samples."""
+    """It is registered when the ring is read after its first samples: twice a second."""
     script = tmp_path / "starting.py"
     script.write_text(
         "import time\ndef busy():\n  while time.monotonic() < end: pass\nend = time.monotonic() + 9\nbusy()\n"
     )
     started: list[subprocess.Popen[bytes]] = []
-    timer = threading.Timer(
-        1, lambda: started.append(subprocess.Popen(["/usr/bin/env", "python3", str(script)]))
-    )
-    timer.start()
+    # A child of the reader that runs the reader's own interpreter: it must not be taken for its parent.
+    timers = [
+        threading.Timer(seconds, lambda: started.append(subprocess.Popen([sys.executable, str(script)])))
+        for seconds in (0.8, 1.05)
+    ]
+    for timer in timers:
+        timer.start()
     try:
         taken = capture(pool)
     finally:
-        timer.join()
-        started[0].kill()
-        started[0].wait()
+        for timer in timers:
+            timer.join()
+        for program in started:
+            program.kill()
+            program.wait()
     native = named = 0
     for frames, _, count in stacks(taken, script.name):
         if any(isinstance(frame, Line) for frame in frames):
