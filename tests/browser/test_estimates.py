@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -34,7 +34,10 @@ def fleet(engine: Engine) -> IngestedFleet:
 
 @pytest.fixture
 def page(visitor: Visitor, fleet: IngestedFleet) -> Page:
-    opened = visitor.open("explore?from=now-1h")
+    # Not `now`: it is the last whole minute, before some of the visits, and moves on while a test runs.
+    end = datetime.now(UTC)
+    start, to = (f"{at:%Y-%m-%dT%H:%M:%SZ}" for at in (end - timedelta(hours=1), end))
+    opened = visitor.open(f"explore?from={start}&to={to}")
     expect(row(opened, "malloc")).to_be_visible()
     return opened
 
