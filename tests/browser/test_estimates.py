@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -26,15 +26,18 @@ VISITS = 14
 def fleet(engine: Engine) -> IngestedFleet:
     """A thousand machines, 14 of which were visited; each saw `malloc` differently, one of them `rare`."""
     fleet = IngestedFleet(engine, POPULATION)
-    for k in range(VISITS):
+    for k in range(VISITS):  # all of them before the last whole minute, which is `now` of a page
         seen = Seen(malloc=30 + 3 * (k % 7), rare=5 if k == 0 else 0)
-        fleet.visit(f"web-{k:02}", ago=timedelta(seconds=30 + 5 * k), seen=seen)
+        fleet.visit(f"web-{k:02}", ago=timedelta(seconds=60 + 5 * k), seen=seen)
     return fleet
 
 
 @pytest.fixture
 def page(visitor: Visitor, fleet: IngestedFleet) -> Page:
-    opened = visitor.open("explore?from=now-1h")
+    # Not `now`, which moves on while a test runs.
+    end = datetime.now(UTC)
+    start, to = (f"{at:%Y-%m-%dT%H:%M:%SZ}" for at in (end - timedelta(hours=1), end))
+    opened = visitor.open(f"explore?from={start}&to={to}")
     expect(row(opened, "malloc")).to_be_visible()
     return opened
 

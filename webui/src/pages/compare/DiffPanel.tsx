@@ -52,14 +52,14 @@ export function DiffPanel({ answer, place, go, status }: Props) {
             label="share"
             value={place.column}
             options={COLUMNS}
-            onChange={(column) => go({ column }, 'replace')}
+            onChange={(column) => go({ column })}
           />
         )}
         <Segments
           label="rows"
           value={place.only}
           options={ONLY.map((value) => ({ value, text: ONLY_WORDS[value] }))}
-          onChange={(only) => go({ only }, 'replace')}
+          onChange={(only) => go({ only })}
         />
         <input
           id="find"
