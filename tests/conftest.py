@@ -241,7 +241,7 @@ def pytest_unconfigure() -> None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """With FLEETPROF_NO_SKIP=1, where nothing may be lacking, a skipped test has failed.
 
-    Unless its reason begins with "rare: ", of what no package of the distribution brings.
+    Unless its reason begins with "rare: ": what no package of the distribution brings, or the date does not allow.
     """
     report = yield
     strict = os.environ.get("FLEETPROF_NO_SKIP") == "1" and "rare: " not in str(call.excinfo)

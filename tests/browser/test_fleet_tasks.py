@@ -48,7 +48,7 @@ def newest_release() -> int:
     releases = model.releases(slot_of(time.time()), runs)[:, CHECKOUT]
     newest = int(releases.max())
     if np.mean(releases == newest) < SEEN:
-        pytest.skip(f"{version(newest)} of checkout has just begun to roll out in the simulated fleet")
+        pytest.skip(f"rare: {version(newest)} of checkout has just begun to roll out in the simulated fleet")
     return newest
 
 
