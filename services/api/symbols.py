@@ -267,7 +267,8 @@ def symbols_router(
             gone = Event()
 
             def add() -> Made:
-                return as_json(service.add_sources(key, path, stopping=gone.is_set))
+                done = service.add_sources(key, path, stopping=gone.is_set)
+                return as_json(done | {"sampled": service.is_sampled(key)})
 
             with _refusing():
                 made = await run_until_disconnect(request, trees, gone.set, add)

@@ -50,7 +50,7 @@ class LocalSymbols:
         """Store the sources of an archive."""
         done = self._service.add_sources(key, archive)
         sent(archive.stat().st_size)
-        return done
+        return done | {"sampled": self._service.is_sampled(key)}
 
     def listing(self, query: Mapping[str, str]) -> Json:
         """Binaries by their unnamed samples."""

@@ -192,7 +192,7 @@ class SymbolService:
     def add_sources(
         self, key: str, archive: Path, *, stopping: Callable[[], bool] = lambda: False
     ) -> dict[str, Any]:
-        """Store the files of a tar archive as the sources of the binary; `SourcesAnswer`.
+        """Store the files of a tar archive as the sources of the binary; `SourcesAnswer` without `sampled`.
 
         Files with names that cannot be stored are skipped and counted. A truncated or damaged archive stores no file.
         Raises `UnusableFile`, also when storing takes more than `MOST_SECONDS`; `QuestionDropped` between two files
@@ -220,9 +220,12 @@ class SymbolService:
             raise QuestionDropped(
                 f"The client that sent the sources has disconnected; the first {files:,} files are stored."
             )
+        return {"key": key, "files": files, "bytes": size, "skipped": skipped}
+
+    def is_sampled(self, key: str) -> bool:
+        """Whether some profile has the binary."""
         with self.engine.connect() as connection:
-            sampled = find_binary(connection, key) is not None
-        return {"key": key, "files": files, "bytes": size, "skipped": skipped, "sampled": sampled}
+            return find_binary(connection, checked(key)) is not None
 
     def source(self, key: str, path: str) -> SourceText:
         """The text of a source file that the binary was built from. Raises `NoSuchSymbols`, `NotYet`.

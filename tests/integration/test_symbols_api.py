@@ -404,7 +404,8 @@ def test_sources_are_kept_by_path_and_content(operator, engine):
     response = operator.post(
         "/api/v1/sources", params={"key": LIBZ}, content=body, headers={"Content-Encoding": "zstd"}
     )
-    assert response.json() == {"key": LIBZ, "files": 2, "bytes": len(SOURCE) + 5, "skipped": 0}
+    stored = {"key": LIBZ, "files": 2, "bytes": len(SOURCE) + 5, "skipped": 0, "sampled": True}
+    assert response.json() == stored
     answer = source(operator, "/build/src/../z.c").json()
     symbol_models.SourceAnswer.model_validate(answer)
     assert answer["text"] == SOURCE

@@ -231,8 +231,17 @@ def test_progress_is_told_about_once_a_second(answer: Answer):
     assert not answer.begin.changes
 
 
-def test_no_command_line_and_no_path_of_the_script_leaves_the_machine(answer: Answer, workload: Workload):
-    assert str(workload.script) not in answer.capture.strings
+def test_no_command_line_leaves_the_machine_and_the_scripts_path_only_as_a_source_file(
+    answer: Answer, workload: Workload
+):
+    capture = answer.capture
+    path = str(workload.script)
+    named = {
+        number for group in capture.groups for number in (group.comm, group.exe, group.script, *group.labels)
+    }
+    assert not any(path in capture.strings[number] for number in named)
+    files = {number for excerpt in capture.excerpts for number in excerpt.file}
+    assert all(number in files for number, text in enumerate(capture.strings) if path in text)
 
 
 def test_turns_run_one_after_the_other_and_their_events_together(daemon: Daemon, workload: Workload):

@@ -48,7 +48,7 @@ def pool() -> Iterator[ProgramPool]:
 
 
 def capture(pool: ProgramPool, events: tuple[str, ...] = ("cpu",)) -> capture_pb2.Capture:
-    limits = Limits(cpu_share=1.0)
+    limits = Limits(cpu_share=1.0, max_memory_bytes=4 << 30)  # this process also runs the tests
     resources = CaptureResources(Access.MACHINE, limits, {}, frame_programs=pool)
     plan = gateway_pb2.Plan(visit_id=uuid.uuid4().bytes)
     for event in events:
