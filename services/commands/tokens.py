@@ -52,7 +52,10 @@ def create(
         created = service.create(name, Role[role.upper()], days=days, created_by=own_user())
     typer.echo(created["token"])
     until = f", expires {created['expires_at'][:10]}" if created["expires_at"] else ""
-    typer.echo(f"Created token {name}, role {role}{until}. It is not shown again.", err=True)
+    typer.echo(
+        f"Created token {name}, role {role}{until}. API processes accept it after 2 s. It is not shown again.",
+        err=True,
+    )
 
 
 @app.command("list")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
@@ -71,6 +72,8 @@ def running_stack(*options: str) -> Iterator[Stack]:
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("FLEETPROF_")},
         "FLEETPROF_STATE_DIR": str(state / "state"),
+        # Sources of this machine would be shown without the upload that a test makes.
+        "FLEETPROF_SOURCE_ROOTS": "/none=/none",
         "PYTHONPATH": _MODULES,
         "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
     }
@@ -84,7 +87,9 @@ def running_stack(*options: str) -> Iterator[Stack]:
             environment["FLEETPROF_STATE_DIR"] = str(next((state / "state" / "simulated").iterdir()))
         bare = Stack(f"http://127.0.0.1:{port}", environment)
         token = bare.command("tokens", "create", "test", "--role", "admin").split()
-        yield Stack(bare.url, {**environment, "FLEETPROF_TOKEN": max(token, key=len)})
+        signed_in = Stack(bare.url, {**environment, "FLEETPROF_TOKEN": max(token, key=len)})
+        _await_token(signed_in)
+        yield signed_in
     finally:
         up.send_signal(signal.SIGINT)
         try:
@@ -92,6 +97,19 @@ def running_stack(*options: str) -> Iterator[Stack]:
         except subprocess.TimeoutExpired:
             up.kill()
         shutil.rmtree(state, ignore_errors=True)
+
+
+def _await_token(stack: Stack) -> None:
+    """API processes read new tokens every two seconds."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            stack.answer("/api/v1/session")
+        except urllib.error.HTTPError:
+            assert time.monotonic() < deadline, "the token is not accepted"
+            time.sleep(0.5)
+        else:
+            return
 
 
 def _await_link(up: subprocess.Popen[bytes], log: Path) -> None:
