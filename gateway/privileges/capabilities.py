@@ -62,7 +62,7 @@ IPC_LOCK: Final = Capability(
 BPF: Final = Capability(
     "CAP_BPF",
     39,
-    "loads the programs that read the frames of interpreters, and tells them of processes",
+    "loads the programs that read the frames of interpreters, and registers processes with them",
     "source-level frames of Python programs: they show the interpreter's C functions",
 )
 NEEDED: Final = (PERFMON, SYS_PTRACE, CHECKPOINT_RESTORE, SYSLOG, DAC_READ_SEARCH, IPC_LOCK, BPF)

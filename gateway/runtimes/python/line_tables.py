@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _NO_LINE: Final = 128
 _MAX_LINE: Final = (1 << 31) - 1
 _MAX_VARINT_BITS: Final = 36
-# Most code objects are asked for one or two lines, and a scan up to there costs less than decoding a whole table. This
+# Of most code objects one or two lines are needed, and a scan up to there costs less than decoding a whole table. This
 # many scans, so that a program that moves within a large table costs no more than decoding it.
 _SCANS: Final = 4
 

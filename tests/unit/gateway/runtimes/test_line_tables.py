@@ -1,4 +1,4 @@
-"""GIVEN the line table of a code object WHEN an instruction's line is asked for THEN it is the compiler's."""
+"""GIVEN the line table of a code object WHEN an instruction's line is looked up THEN it is the compiler's."""
 
 import ast
 import dis
