@@ -202,7 +202,8 @@ class Totals:
 class Sampler(ABC):
     """An opened event with one ring per CPU. A context manager: it frees everything at the end."""
 
-    def __init__(self, sampling: Sampling, cpus: Sequence[int]) -> None:
+    def __init__(self, sampling: Sampling, cpus: Sequence[int], program: Program | None = None) -> None:
+        """`program` runs at each sample; it is released with the sampler."""
         self.sampling: Final = sampling
         self.cpus: Final = tuple(cpus)
         self._layout: Final = STACKS if sampling.stacks else FLAT
@@ -215,6 +216,9 @@ class Sampler(ABC):
         """Identifiers of the events through which a BPF program writes into the rings."""
         self.program_refused = ""
         """Why the BPF program of this sampler does not run; empty: it runs, or there is none."""
+        self._program = program
+        if program is not None:
+            self._resources.callback(program.release)
         self._written: dict[Ring, list[Output]] = {}
 
     def __enter__(self) -> Self:
@@ -287,7 +291,7 @@ class Sampler(ABC):
     @property
     def has_program(self) -> bool:
         """Whether a BPF program writes records before the samples."""
-        return bool(self._output_events)
+        return self._program is not None
 
     @property
     def wait_s(self) -> float:
@@ -343,10 +347,31 @@ class Sampler(ABC):
         self._resources.callback(os.close, descriptor)
         return descriptor
 
-    def _open_program_outputs(self, program: Program, rings: Sequence[int], sampled: Attributes) -> None:
-        """Open an output event for each CPU, whose records go to the ring of the event in `rings`. Raises OSError.
+    def _open_program_outputs(self, rings: Sequence[int], sampled: Attributes) -> None:
+        """Open the program's output event for each CPU; its records go to the ring of the event in `rings`."""
+        if self._program is not None:
+            try:
+                self._output_events = self._opened_outputs(self._program, rings, sampled)
+            except OSError as error:
+                self._refuse_program(error)
 
-        The events are those that bpf_perf_event_output writes to; all events of a ring must use the same clock.
+    def _attach_program(self, event: int) -> None:
+        """Run the program at the samples of an opened event."""
+        if self._program is not None:
+            try:
+                ioctl(event, IOC_SET_BPF, self._program.descriptor)
+            except OSError as error:
+                self._refuse_program(error)
+
+    def _refuse_program(self, error: OSError) -> None:
+        """Sample without it. Where it is attached already, its records are still recognized."""
+        self.program_refused = f"{error.strerror}"
+        self._program = None
+
+    def _opened_outputs(self, program: Program, rings: Sequence[int], sampled: Attributes) -> frozenset[int]:
+        """Identifiers of the events that bpf_perf_event_output writes to. Raises OSError.
+
+        All events of a ring must use the same clock.
         """
         identifiers = set()
         for cpu, ring in zip(self.cpus, rings, strict=True):
@@ -364,7 +389,7 @@ class Sampler(ABC):
             program.set_output(cpu, output)
             self._resources.callback(program.clear_output, cpu)
             identifiers.add(_identifier(output))
-        self._output_events = frozenset(identifiers)
+        return frozenset(identifiers)
 
 
 class MachineSampler(Sampler):
@@ -372,11 +397,9 @@ class MachineSampler(Sampler):
 
     def __init__(self, sampling: Sampling, cpus: Sequence[int], program: Program | None = None) -> None:
         """Open and map; raises EventUnavailable with nothing left open. `program` runs at each sample."""
-        super().__init__(sampling, cpus)
+        super().__init__(sampling, cpus, program)
         self._attributes = sampling.attributes()
         self._events: list[int] = []
-        if program is not None:
-            self._resources.callback(program.release)
         try:
             for cpu in self.cpus:
                 self._events.append(self._open(self._attributes, pid=-1, cpu=cpu))
@@ -387,13 +410,9 @@ class MachineSampler(Sampler):
         except EventUnavailable:
             self.close()
             raise
-        if program is not None:
-            try:
-                self._open_program_outputs(program, self._events, self._attributes)
-                for event in self._events:
-                    ioctl(event, IOC_SET_BPF, program.descriptor)
-            except OSError as error:
-                self.program_refused = f"{error.strerror}"
+        self._open_program_outputs(self._events, self._attributes)
+        for event in self._events:
+            self._attach_program(event)
 
     def descriptors(self) -> Iterable[int]:
         """One per CPU."""

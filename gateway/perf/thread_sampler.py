@@ -14,7 +14,6 @@ from typing import Final
 from gateway.errors import EventUnavailable
 from gateway.perf.attributes import (
     IOC_ENABLE,
-    IOC_SET_BPF,
     IOC_SET_OUTPUT,
     SOFTWARE_DUMMY,
     Attributes,
@@ -53,7 +52,7 @@ class ThreadSampler(Sampler):
         # Refused for every thread, it would look like other users' threads, which are skipped.
         if code := probe(sampling.event, own=user_only):
             raise unavailable(sampling.event, code)
-        super().__init__(sampling, cpus)
+        super().__init__(sampling, cpus, program)
         self._threads = threads
         self._attributes = sampling.attributes()
         self._attributes.flags |= Flag.INHERIT
@@ -64,9 +63,6 @@ class ThreadSampler(Sampler):
             # instead, or grant it if kernel.perf_event_paranoid is 1.
             self._attributes.flags |= Flag.EXCLUDE_KERNEL
         self._outputs: dict[int, int] = {}
-        self._program = program
-        if program is not None:
-            self._resources.callback(program.release)
         self._events: list[tuple[int, int]] = []
         self._known: set[int] = set()
         self._enabled = False
@@ -76,8 +72,7 @@ class ThreadSampler(Sampler):
             for cpu in self.cpus:
                 self._outputs[cpu] = self._open(self._output_attributes(), pid=0, cpu=cpu)
             self._map(list(self._outputs.values()))
-            if program is not None:
-                self._open_outputs_of(program)
+            self._open_program_outputs(list(self._outputs.values()), self._attributes)
             self._add(list(self._threads()))
         except OSError as error:
             self.close()
@@ -85,13 +80,6 @@ class ThreadSampler(Sampler):
         except EventUnavailable:
             self.close()
             raise
-
-    def _open_outputs_of(self, program: Program) -> None:
-        try:
-            self._open_program_outputs(program, list(self._outputs.values()), self._attributes)
-        except OSError as error:
-            self.program_refused = f"{error.strerror}"
-            self._program = None
 
     def descriptors(self) -> Iterable[int]:
         """One per thread and CPU."""
@@ -172,9 +160,7 @@ class ThreadSampler(Sampler):
                         break
                     raise
                 ioctl(descriptor, IOC_SET_OUTPUT, self._outputs[cpu])
-                if self._program is not None:
-                    # Threads that inherit the event inherit the program.
-                    ioctl(descriptor, IOC_SET_BPF, self._program.descriptor)
+                self._attach_program(descriptor)  # threads that inherit the event inherit the program
                 self._events.append((cpu, descriptor))
                 if self._enabled:
                     ioctl(descriptor, IOC_ENABLE, 0)
